@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdio.h>
+
+#include "profile/profile.h"
+#include "symbol/labels.h"
+
+/*
+ * One file per output format behind one vtable. An exporter reads a View: the stacks chosen with
+ * their values; it never touches the profile's records.
+ */
+
+typedef struct ViewStack {
+    uint32_t stack;   /* profile_stack() index */
+    Values values;    /* at the chosen moment, or what was added */
+    Values removed;   /* with --from/--to: what was removed; else 0 */
+} ViewStack;
+
+typedef struct View {
+    const Profile *profile;
+    const Labels *labels;
+    Metric metric;          /* sorts and sizes */
+    bool interval;          /* --from/--to were given */
+    uint64_t at_ns;         /* the moment; interval: its end */
+    uint64_t from_ns;
+    bool inverted;          /* roots are the allocating functions */
+    bool color;             /* text: ANSI colours */
+    unsigned width;         /* text: columns */
+    size_t top;             /* text: how many stacks/children; 0: the format's default */
+    Granularity granularity;
+    ViewStack *stacks;      /* sorted by metric, largest first; stacks with all values 0 left out */
+    size_t stack_count;
+    const char *title;      /* command or window, for headings */
+} View;
+
+typedef struct Exporter {
+    const char *name;       /* as in --format */
+    const char *extension;
+    const char *what;       /* one line for --help */
+    bool binary;            /* refuse to write to a terminal */
+    int (*write)(const View *view, FILE *out); /* 0 or negative errno */
+} Exporter;
+
+extern const Exporter export_text, export_json, export_folded, export_html, export_pprof,
+    export_speedscope, export_heaptrack;
+/* NULL-terminated. */
+extern const Exporter *const export_all[];
+const Exporter *export_find(const char *name);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "profile/profile.h"
+#include "symbol/symbol.h"
+
+/*
+ * Profile and names joined: each distinct (function, module) or (function, file, line, module) is
+ * one Label, and each stack becomes a path of labels, inline frames expanded. All views are built
+ * on this. Call labels_update() after profile_advance(); ids stay stable.
+ */
+
+typedef enum Granularity { GRANULARITY_FUNCTION, GRANULARITY_LINE } Granularity;
+
+typedef struct Label {
+    const char *function;   /* never NULL: "0x1234 (in libfoo.so)" style when unknown */
+    const char *raw;        /* may be NULL */
+    const char *file;       /* may be NULL; GRANULARITY_FUNCTION: file of the first seen */
+    uint32_t line;          /* GRANULARITY_LINE only, else 0 */
+    const char *module;     /* path; "[vdso]", "[unknown]" */
+    uint32_t module_index;  /* profile_module() index or ID_NONE */
+    uint64_t offset;        /* file address of the first frame seen with this label */
+    bool inlined;
+    bool known;             /* a symbol was found */
+} Label;
+
+typedef struct Labels Labels;
+
+int labels_new(const Profile *profile, Symbolizer *symbolizer, Granularity granularity,
+               Labels **ret_labels);
+void labels_free(Labels *labels);
+int labels_update(Labels *labels); /* symbolizes stacks that are new; negative errno on failure */
+
+size_t labels_count(const Labels *labels);
+const Label *labels_get(const Labels *labels, uint32_t label);
+/* Label path of a stack, leaf first, inline frames expanded; owned by labels. */
+size_t labels_path(const Labels *labels, uint32_t stack, const uint32_t **ret_labels);
+
+/* For profile_series(): groups[stack] = 1 where the label is the leaf (self) or anywhere on the
+ * path (subtree, recursion counts once), else 0. */
+void labels_group_self(const Labels *labels, uint32_t label, uint32_t *ret_groups);
+void labels_group_subtree(const Labels *labels, uint32_t label, uint32_t *ret_groups);

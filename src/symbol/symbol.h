@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+/*
+ * Names for addresses: finds a module's ELF and debug files (path as seen, --sysroot, build-id
+ * folders, .gnu_debuglink, debuginfod on request), reads DWARF lines and inline frames, ELF symbols
+ * (.symtab, .gnu_debugdata, .dynsym), and demangles. Missing debug info is a value, not an error:
+ * an address always resolves to at least one SymbolFrame. Results are cached: in memory per
+ * Symbolizer, and on disk per build-id below $XDG_CACHE_HOME/memhawk (see symbol_cache.h).
+ */
+
+typedef struct Symbolizer Symbolizer;
+
+typedef struct SymbolOptions {
+    const char *sysroot;            /* NULL: "/" */
+    const char *const *debug_dirs;  /* NULL-terminated extra roots of build-id folders; may be NULL */
+    bool debuginfod;                /* ask the servers in $DEBUGINFOD_URLS */
+    bool no_disk_cache;
+} SymbolOptions;
+
+typedef struct SymbolFrame {
+    const char *function;   /* demangled; NULL: unknown */
+    const char *raw;        /* symbol as in the file, mangled; NULL: unknown */
+    const char *file;       /* source file; NULL: unknown */
+    uint32_t line;          /* 0: unknown */
+    bool inlined;           /* was inlined into the next (outer) frame */
+} SymbolFrame;
+
+int symbol_open(const SymbolOptions *options, Symbolizer **ret_symbolizer);
+void symbol_close(Symbolizer *symbolizer);
+
+/*
+ * Resolves one frame of a profile. Subtracts 1 from return addresses itself (ProfileFrame.exact).
+ * *ret_frames: innermost inlined function first, at least one; owned by the symbolizer, valid until
+ * symbol_close(). Returns their number.
+ */
+int symbol_resolve(Symbolizer *symbolizer, const Profile *profile, uint32_t frame,
+                   const SymbolFrame **ret_frames);
+
+/* Per module: how names were found, for `memhawk info` and for hints. */
+typedef enum SymbolSource {
+    SYMBOL_NONE,     /* file not found or replaced (build-id differs) */
+    SYMBOL_DYNSYM,   /* exported names only */
+    SYMBOL_DEBUGDATA,/* .gnu_debugdata */
+    SYMBOL_SYMTAB,
+    SYMBOL_DWARF,
+} SymbolSource;
+SymbolSource symbol_source(Symbolizer *symbolizer, const Profile *profile, uint32_t module,
+                           const char **ret_path);
+
+/* malloc'd demangled name (C++, Rust legacy and v0, D); NULL: not a mangled name. */
+char *symbol_demangle(const char *raw);
