@@ -24,7 +24,8 @@ typedef struct View {
     bool interval;          /* --from/--to were given */
     uint64_t at_ns;         /* the moment; interval: its end */
     uint64_t from_ns;
-    bool inverted;          /* roots are the allocating functions */
+    bool inverted;          /* --inverted: the other direction than the format's own. text: own is
+                             * allocating function first, callers below; all others: root first */
     bool color;             /* text: ANSI colours */
     unsigned width;         /* text: columns */
     size_t top;             /* text: how many stacks/children; 0: the format's default */
@@ -32,6 +33,15 @@ typedef struct View {
     ViewStack *stacks;      /* sorted by metric, largest first; stacks with all values 0 left out */
     size_t stack_count;
     const char *title;      /* command or window, for headings */
+    /* filled by view_build() or view_sort(), see view.h: */
+    Symbolizer *symbolizer; /* may be NULL: then lines and offsets are those of the labels */
+    Values total;           /* sum over stacks[].values */
+    Values total_removed;   /* sum over stacks[].removed */
+    bool at_peak;           /* the moment was chosen as the peak */
+    bool collapse;          /* direct recursion is shown as one frame; sums unchanged */
+    bool ascii;             /* text: no box drawing */
+    bool full;              /* text: chains of callers are not cut */
+    const char *filter;     /* NULL: none */
 } View;
 
 typedef struct Exporter {
