@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Folds paths into a tree by sorting: the paths are copied into one array, turned so that they
+ * start at the wanted end, sorted lexicographically, and then each differs from its predecessor
+ * by a suffix, which becomes new nodes. That needs no hash table, gives preorder for nothing, and
+ * costs 4 bytes per frame (8 with collapsing) beside the nodes. Results are the same on every run.
+ */
+#include "export/call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/alloc_site.h"
+
+typedef struct Path {
+    const uint32_t *labels; /* from the root of the tree outwards */
+    const uint32_t *repeats; /* NULL: all 1 */
+    uint32_t depth;
+    uint32_t row;
+} Path;
+
+typedef struct Paths {
+    Path *paths;
+    uint32_t *labels, *repeats;
+} Paths;
+
+static void paths_done(Paths *p)
+{
+    free(p->paths);
+    free(p->labels);
+    free(p->repeats);
+}
+
+static int paths_make(const TreeRow *rows, size_t row_count, const TreeOptions *options, Paths *p)
+{
+    size_t frames = 0;
+    for (size_t i = 0; i < row_count; i++)
+        frames += rows[i].depth;
+    p->paths = malloc((row_count + 1) * sizeof(*p->paths));
+    p->labels = malloc((frames + 1) * sizeof(*p->labels));
+    p->repeats = options->collapse ? malloc((frames + 1) * sizeof(*p->repeats)) : NULL;
+    if (!p->paths || !p->labels || (options->collapse && !p->repeats))
+        return -ENOMEM;
+    size_t used = 0;
+    for (size_t i = 0; i < row_count; i++) {
+        const TreeRow *row = &rows[i];
+        Path *path = &p->paths[i];
+        *path = (Path){p->labels + used, p->repeats ? p->repeats + used : NULL, 0, (uint32_t)i};
+        size_t start = used;
+        for (size_t j = 0; j < row->depth; j++) {
+            uint32_t label = row->path[options->leaf_first ? j : row->depth - 1 - j];
+            if (p->repeats && used > start && p->labels[used - 1] == label) {
+                p->repeats[used - 1]++;
+                continue;
+            }
+            if (p->repeats)
+                p->repeats[used] = 1;
+            p->labels[used++] = label;
+        }
+        path->depth = (uint32_t)(used - start);
+    }
+    return 0;
+}
+
+static int path_compare(const void *a, const void *b)
+{
+    const Path *x = a, *y = b;
+    uint32_t depth = x->depth < y->depth ? x->depth : y->depth;
+    for (uint32_t i = 0; i < depth; i++)
+        if (x->labels[i] != y->labels[i])
+            return x->labels[i] < y->labels[i] ? -1 : 1;
+    if (x->depth != y->depth)
+        return x->depth < y->depth ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int node_append(Tree *tree, uint32_t label, uint32_t parent, uint32_t level)
+{
+    if (tree->count == tree->capacity) {
+        size_t capacity = tree->capacity ? tree->capacity * 2 : 256;
+        TreeNode *nodes = realloc(tree->nodes, capacity * sizeof(*nodes));
+        if (!nodes)
+            return -ENOMEM;
+        tree->nodes = nodes;
+        tree->capacity = capacity;
+    }
+    if (tree->count >= ID_NONE)
+        return -EOVERFLOW;
+    tree->nodes[tree->count++] = (TreeNode){.label = label, .parent = parent, .level = level,
+                                            .repeat_min = UINT32_MAX};
+    return 0;
+}
+
+static void values_add(Values *sum, const Values *v)
+{
+    for (size_t m = 0; v && m < METRIC_MAX; m++)
+        sum->v[m] += v->v[m];
+}
+
+/* Adds a path below the open one, whose first `shared` levels they have in common. */
+static int path_insert(Tree *tree, const Path *path, uint32_t shared, uint32_t *open)
+{
+    for (uint32_t i = shared; i < path->depth; i++) {
+        int r = node_append(tree, path->labels[i], open[i], i + 1);
+        if (r < 0)
+            return r;
+        open[i + 1] = (uint32_t)tree->count - 1;
+    }
+    for (uint32_t i = 0; i < path->depth; i++) {
+        TreeNode *node = &tree->nodes[open[i + 1]];
+        uint32_t repeat = path->repeats ? path->repeats[i] : 1;
+        node->repeat_min = repeat < node->repeat_min ? repeat : node->repeat_min;
+        node->repeat_max = repeat > node->repeat_max ? repeat : node->repeat_max;
+    }
+    return 0;
+}
+
+static uint32_t shared_depth(const Path *a, const Path *b)
+{
+    uint32_t i = 0;
+    while (i < a->depth && i < b->depth && a->labels[i] == b->labels[i])
+        i++;
+    return i;
+}
+
+static int nodes_make(const TreeRow *rows, size_t row_count, const Path *paths, Tree *tree)
+{
+    uint32_t deepest = 0;
+    for (size_t i = 0; i < row_count; i++)
+        deepest = paths[i].depth > deepest ? paths[i].depth : deepest;
+    uint32_t *open = calloc((size_t)deepest + 1, sizeof(*open)); /* open[0]: the root */
+    if (!open)
+        return -ENOMEM;
+    int r = node_append(tree, ID_NONE, ID_NONE, 0);
+    for (size_t i = 0; r == 0 && i < row_count; i++) {
+        uint32_t shared = i ? shared_depth(&paths[i - 1], &paths[i]) : 0;
+        r = path_insert(tree, &paths[i], shared, open);
+        TreeNode *own = &tree->nodes[open[paths[i].depth]];
+        for (size_t set = 0; r == 0 && set < TREE_SETS; set++)
+            values_add(&own->values[set], rows[paths[i].row].values[set]);
+    }
+    free(open);
+    return r;
+}
+
+/* A subtree ends where the next node of the same or a lower level begins. */
+static void ends_fill(Tree *tree)
+{
+    for (size_t n = 0; n < tree->count; n++)
+        tree->nodes[n].end = (uint32_t)n + 1;
+    for (size_t n = tree->count - 1; n > 0; n--) {
+        TreeNode *parent = &tree->nodes[tree->nodes[n].parent];
+        parent->end = tree->nodes[n].end > parent->end ? tree->nodes[n].end : parent->end;
+    }
+    tree->nodes[0].repeat_min = tree->nodes[0].repeat_max = 1;
+}
+
+int tree_build(const TreeRow *rows, size_t row_count, const TreeOptions *options, Tree *ret_tree)
+{
+    Paths paths = {0};
+    Tree tree = {0};
+    int r = row_count >= ID_NONE ? -EOVERFLOW : paths_make(rows, row_count, options, &paths);
+    if (r == 0) {
+        qsort(paths.paths, row_count, sizeof(*paths.paths), path_compare);
+        r = nodes_make(rows, row_count, paths.paths, &tree);
+    }
+    paths_done(&paths);
+    if (r < 0) {
+        tree_done(&tree);
+        return r;
+    }
+    ends_fill(&tree);
+    *ret_tree = tree;
+    return 0;
+}
+
+void tree_done(Tree *tree)
+{
+    free(tree->nodes);
+    *tree = (Tree){0};
+}
+
+void tree_accumulate(Tree *tree)
+{
+    for (size_t n = tree->count - 1; n > 0; n--)
+        for (size_t set = 0; set < TREE_SETS; set++)
+            values_add(&tree->nodes[tree->nodes[n].parent].values[set],
+                       &tree->nodes[n].values[set]);
+}
+
+size_t tree_child_count(const Tree *tree, uint32_t node)
+{
+    size_t count = 0;
+    for (uint32_t c = node + 1; c < tree->nodes[node].end; c = tree->nodes[c].end)
+        count++;
+    return count;
+}
+
+typedef struct Order {
+    const Tree *tree;
+    Metric metric;
+} Order;
+
+static int child_compare(const void *a, const void *b, void *context)
+{
+    const Order *order = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const Values *u = order->tree->nodes[x].values, *w = order->tree->nodes[y].values;
+    int64_t p = u[0].v[order->metric] + u[1].v[order->metric];
+    int64_t q = w[0].v[order->metric] + w[1].v[order->metric];
+    return p != q ? (p > q ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+void tree_children(const Tree *tree, uint32_t node, Metric metric, uint32_t *ret_children)
+{
+    size_t count = 0;
+    for (uint32_t c = node + 1; c < tree->nodes[node].end; c = tree->nodes[c].end)
+        ret_children[count++] = c;
+    qsort_r(ret_children, count, sizeof(*ret_children), child_compare, &(Order){tree, metric});
+}
+
+int tree_rows_of_view(const View *view, bool sites, TreeRow **ret_rows)
+{
+    TreeRow *rows = malloc((view->stack_count + 1) * sizeof(*rows));
+    if (!rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < view->stack_count; i++) {
+        const ViewStack *s = &view->stacks[i];
+        TreeRow *row = &rows[i];
+        *row = (TreeRow){.values = {&s->values, view->interval ? &s->removed : NULL}};
+        row->depth = labels_path(view->labels, s->stack, &row->path);
+        if (sites) {
+            size_t skip = alloc_site_skip(view->labels, row->path, row->depth);
+            row->path += skip;
+            row->depth -= skip;
+        }
+    }
+    *ret_rows = rows;
+    return 0;
+}

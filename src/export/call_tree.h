@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "export/export.h"
+
+/*
+ * Folds paths of labels into a tree. Nodes lie in preorder: a parent before its children, a
+ * subtree is nodes[n] .. nodes[n].end - 1, so most questions are one pass over an array.
+ */
+
+enum { TREE_SETS = 2 }; /* live and nothing; added and removed; before and after */
+
+typedef struct TreeRow {
+    const uint32_t *path; /* labels, leaf first */
+    size_t depth;
+    const Values *values[TREE_SETS]; /* NULL: all 0 */
+} TreeRow;
+
+typedef struct TreeNode {
+    uint32_t label; /* ID_NONE: the root that stands for everything */
+    uint32_t parent;
+    uint32_t end;   /* first node after this subtree */
+    uint32_t level; /* root: 0 */
+    uint32_t repeat_min, repeat_max; /* frames folded into this node; 1 unless collapsed */
+    Values values[TREE_SETS];        /* own; after tree_accumulate() of the subtree */
+} TreeNode;
+
+typedef struct Tree {
+    TreeNode *nodes;
+    size_t count; /* at least 1 on success: the root */
+    size_t capacity;
+} Tree;
+
+typedef struct TreeOptions {
+    bool leaf_first; /* children of the root are the leaves of the paths */
+    bool collapse;   /* equal neighbours on a path become one node */
+} TreeOptions;
+
+/* O(n log n) comparisons of paths, no hash table. 0, -ENOMEM or -EOVERFLOW (2^32 nodes). */
+int tree_build(const TreeRow *rows, size_t row_count, const TreeOptions *options, Tree *ret_tree);
+void tree_done(Tree *tree);
+
+/* Turns own values into sums over subtrees; once per tree. */
+void tree_accumulate(Tree *tree);
+
+/* Children of a node, largest first by the sum of both sets; ret_children has room for
+ * tree_child_count(). */
+size_t tree_child_count(const Tree *tree, uint32_t node);
+void tree_children(const Tree *tree, uint32_t node, Metric metric, uint32_t *ret_children);
+
+/* Rows of a view; with `sites` allocator plumbing at the leaf is left out (alloc_site.h). free(). */
+int tree_rows_of_view(const View *view, bool sites, TreeRow **ret_rows);
