@@ -233,7 +233,8 @@ typedef struct ProfileWindow {
     bool process_scope;
     const ProfileWindowShape *shapes;
     size_t shape_count;
-    uint64_t iterations; /* sum over shapes */
+    uint64_t iterations; /* completed: sum over shapes */
+    uint64_t begun;      /* > iterations: that many were open at the last snapshot (unfinished) */
 } ProfileWindow;
 size_t profile_window_count(const Profile *profile);
 const ProfileWindow *profile_window(const Profile *profile, size_t index);
