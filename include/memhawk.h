@@ -46,7 +46,7 @@ typedef uint64_t memhawk_window;
 /* Every count of a window that was not measured has this value, so that `== 0` cannot pass. */
 #define MEMHAWK_NOT_MEASURED UINT64_MAX
 
-struct memhawk_window_stats {
+struct memhawk_counts {
     uint64_t allocations; /* calls that returned a block, realloc included */
     uint64_t bytes;       /* requested by them */
     uint64_t frees;       /* blocks released inside, also such that are older than the window */
@@ -71,7 +71,7 @@ struct memhawk_window_stats {
 MEMHAWK_IMPORTED_ int memhawk_v1_active(void);
 MEMHAWK_IMPORTED_ memhawk_window memhawk_v1_window_begin(const char *name, int scope);
 MEMHAWK_IMPORTED_ int memhawk_v1_window_end(memhawk_window window);
-MEMHAWK_IMPORTED_ int memhawk_v1_window_stats(struct memhawk_window_stats *ret_stats);
+MEMHAWK_IMPORTED_ int memhawk_v1_window_stats(struct memhawk_counts *ret_stats);
 MEMHAWK_IMPORTED_ int memhawk_v1_mark(const char *text);
 MEMHAWK_IMPORTED_ int memhawk_v1_pause(void);
 MEMHAWK_IMPORTED_ int memhawk_v1_resume(void);
@@ -143,9 +143,9 @@ static inline int memhawk_window_end(memhawk_window window)
  * profile). -ENOENT when it has not ended any, or the last one was 0. On failure every field is
  * MEMHAWK_NOT_MEASURED.
  */
-static inline int memhawk_window_stats(struct memhawk_window_stats *ret_stats)
+static inline int memhawk_window_stats(struct memhawk_counts *ret_stats)
 {
-    int (*call)(struct memhawk_window_stats *);
+    int (*call)(struct memhawk_counts *);
     MEMHAWK_FIND_(call, memhawk_v1_window_stats);
     if (call)
         return call(ret_stats);
@@ -212,8 +212,309 @@ static inline int memhawk_free(const void *ptr)
     return call ? call(ptr) : -ENOSYS;
 }
 
+/* ---- assertions --------------------------------------------------------------------------------
+ *
+ *     MEMHAWK_EXPECT_ALLOCATIONS(0) { lookup(table, key); }           exactly 0
+ *     MEMHAWK_EXPECT_AT_MOST(2) { insert(table, key); }               0, 1 or 2
+ *
+ * The block is a thread window named "FILE:LINE", so that the report can show the stacks at fault.
+ * It is checked when the block is left, also by break, return or an exception.
+ *
+ * What a failure does is the harness' matter. Define, before this header is included,
+ *   MEMHAWK_GTEST, MEMHAWK_CATCH2   for GoogleTest, Catch2 (implied when their header came first),
+ *   MEMHAWK_EXPECT_FAILED(file, line, text)   for any other; it may throw or not return.
+ * Default: one line on stderr, then abort().
+ *
+ * Without the profiler nothing can be asserted: the block runs and one line on stderr says so.
+ * Define MEMHAWK_REQUIRED to make that a failure too (in CI, say), or ask memhawk_active() and
+ * skip.
+ */
+
+#if defined(MEMHAWK_EXPECT_FAILED)
+#elif defined(MEMHAWK_GTEST) || defined(ADD_FAILURE_AT)
 #ifdef __cplusplus
+} /* extern "C" */
+#include <gtest/gtest.h>
+extern "C" {
+#endif
+#define MEMHAWK_EXPECT_FAILED(file, line, text) ADD_FAILURE_AT(file, line) << text
+#elif defined(CATCH_FAIL_CHECK)
+#define MEMHAWK_EXPECT_FAILED(file, line, text)                                                    \
+    CATCH_FAIL_CHECK(file << ":" << line << ": " << text)
+#elif defined(MEMHAWK_CATCH2) || defined(FAIL_CHECK)
+#if !defined(FAIL_CHECK)
+#error "MEMHAWK_CATCH2: include Catch2's header (its name differs by version) before memhawk.h"
+#endif
+#define MEMHAWK_EXPECT_FAILED(file, line, text) FAIL_CHECK(file << ":" << line << ": " << text)
+#else
+#define MEMHAWK_EXPECT_FAILED(file, line, text)                                                    \
+    (fprintf(stderr, "%s:%d: %s\n", file, line, text), abort())
+#endif
+
+struct memhawk_expectation_ {
+    memhawk_window window;
+    uint64_t allocations;
+    const char *file;
+    int line;
+    int at_most;
+    int open;
+};
+
+static inline struct memhawk_expectation_ memhawk_expect_begin_(const char *name, const char *file,
+                                                                int line, uint64_t allocations,
+                                                                int at_most)
+{
+    struct memhawk_expectation_ e;
+    e.allocations = allocations;
+    e.file = file;
+    e.line = line;
+    e.at_most = at_most;
+    e.open = 1;
+    e.window = memhawk_window_begin(name, MEMHAWK_THREAD);
+    return e;
 }
+
+static inline void memhawk_expect_unmeasured_(const struct memhawk_expectation_ *e)
+{
+    const char *why = memhawk_active() ? "not measured: too many open windows"
+                                       : "not measured: MemHawk is not in this process";
+#if defined(MEMHAWK_REQUIRED)
+    MEMHAWK_EXPECT_FAILED(e->file, e->line, why);
+#else
+    fprintf(stderr, "%s:%d: %s\n", e->file, e->line, why);
+#endif
+}
+
+/* Ends the window, once, and compares. */
+static inline void memhawk_expect_end_(struct memhawk_expectation_ *e)
+{
+    struct memhawk_counts stats;
+    char text[512];
+    int measured;
+
+    if (!e->open)
+        return;
+    e->open = 0;
+    measured = e->window != 0 && memhawk_window_end(e->window) == 0;
+    if (!measured || memhawk_window_stats(&stats) != 0) {
+        memhawk_expect_unmeasured_(e);
+        return;
+    }
+    if (e->at_most ? stats.allocations <= e->allocations : stats.allocations == e->allocations)
+        return;
+    snprintf(text, sizeof text,
+             "%llu allocations (%llu bytes), expected %s%llu; their stacks: memhawk report FILE "
+             "--window '%s:%d'",
+             (unsigned long long)stats.allocations, (unsigned long long)stats.bytes,
+             e->at_most ? "at most " : "", (unsigned long long)e->allocations, e->file, e->line);
+    MEMHAWK_EXPECT_FAILED(e->file, e->line, text);
+}
+
+#define MEMHAWK_TEXT_(x)    #x
+#define MEMHAWK_TEXT(x)     MEMHAWK_TEXT_(x)
+#define MEMHAWK_JOIN_(a, b) a##b
+#define MEMHAWK_JOIN(a, b)  MEMHAWK_JOIN_(a, b)
+#define MEMHAWK_EXPECT_(n, at_most, e)                                                             \
+    for (struct memhawk_expectation_ e __attribute__((cleanup(memhawk_expect_end_))) =             \
+             memhawk_expect_begin_(__FILE__ ":" MEMHAWK_TEXT(__LINE__), __FILE__, __LINE__, n,     \
+                                   at_most);                                                       \
+         e.open; memhawk_expect_end_(&e))
+#define MEMHAWK_EXPECT_ALLOCATIONS(n) MEMHAWK_EXPECT_(n, 0, MEMHAWK_JOIN(memhawk_e_, __COUNTER__))
+#define MEMHAWK_EXPECT_AT_MOST(n)     MEMHAWK_EXPECT_(n, 1, MEMHAWK_JOIN(memhawk_e_, __COUNTER__))
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+namespace memhawk
+{
+
+/* A window for a scope: from the declaration to the end of the block, or to end(). */
+class window
+{
+  public:
+    explicit window(const char *name, memhawk_scope scope = MEMHAWK_THREAD)
+        : handle_(memhawk_window_begin(name, scope))
+    {
+    }
+    window(window &&other) noexcept : handle_(other.handle_)
+    {
+        other.handle_ = 0;
+    }
+    window(const window &) = delete;
+    window &operator=(const window &) = delete;
+    ~window()
+    {
+        if (handle_ != 0)
+            memhawk_window_end(handle_);
+    }
+
+    /* Ends the window now and returns its counts; MEMHAWK_NOT_MEASURED in all without profiler. */
+    struct memhawk_counts end()
+    {
+        struct memhawk_counts stats;
+        memhawk_window_end(handle_);
+        handle_ = 0;
+        memhawk_window_stats(&stats);
+        return stats;
+    }
+
+  private:
+    memhawk_window handle_;
+};
+
+} // namespace memhawk
+#endif
+
+#if defined(__cplusplus) && defined(MEMHAWK_GOOGLE_BENCHMARK)
+#include <benchmark/benchmark.h>
+
+/*
+ * Google Benchmark. Define MEMHAWK_GOOGLE_BENCHMARK before this header.
+ *
+ *     static void BM_parse(benchmark::State &state)
+ *     {
+ *         memhawk::benchmark_loop loop(state, "parse");
+ *         for (auto _ : state) {
+ *             auto iteration = loop.next();        // a window: from here to the end of the body
+ *             parse(input);
+ *         }
+ *     }
+ *     int main(...)
+ *     {
+ *         memhawk::benchmark_memory_manager manager;
+ *         benchmark::RegisterMemoryManager(&manager);
+ *         ...
+ *
+ * benchmark_loop puts allocs, alloc_bytes, temporary (each per iteration) into the harness' own
+ * table; the memory manager puts allocs_per_iter and max_bytes_used into its JSON. Both count the
+ * loop bodies only, not the harness. Without the profiler neither adds anything (0 in the JSON,
+ * which the harness prints whenever a manager is registered: register it if memhawk_active()).
+ */
+namespace memhawk
+{
+
+/* Sums of the iterations that ended between Start and Stop, which run on one thread. */
+struct benchmark_tally {
+    bool collecting;
+    uint64_t iterations, allocations, bytes, freed_bytes, peak_bytes;
+
+    static benchmark_tally &get()
+    {
+        static benchmark_tally tally;
+        return tally;
+    }
+    void add(const struct memhawk_counts &stats)
+    {
+        iterations++;
+        allocations += stats.allocations;
+        bytes += stats.bytes;
+        freed_bytes += stats.freed_bytes;
+        if (stats.peak_bytes > peak_bytes)
+            peak_bytes = stats.peak_bytes;
+    }
+};
+
+class benchmark_loop
+{
+  public:
+    benchmark_loop(::benchmark::State &state, const char *name) : state_(state), name_(name)
+    {
+    }
+    benchmark_loop(const benchmark_loop &) = delete;
+    benchmark_loop &operator=(const benchmark_loop &) = delete;
+    ~benchmark_loop()
+    {
+        if (!memhawk_active())
+            return;
+        put("allocs", allocations_);
+        put("alloc_bytes", bytes_);
+        put("temporary", temporary_);
+    }
+
+    class iteration
+    {
+      public:
+        explicit iteration(benchmark_loop &loop) : loop_(&loop), window_(loop.name_)
+        {
+        }
+        iteration(iteration &&other) noexcept
+            : loop_(other.loop_), window_(static_cast<window &&>(other.window_))
+        {
+            other.loop_ = nullptr;
+        }
+        ~iteration()
+        {
+            if (loop_)
+                loop_->add(window_.end());
+        }
+
+      private:
+        benchmark_loop *loop_;
+        window window_;
+    };
+    iteration next()
+    {
+        return iteration(*this);
+    }
+
+  private:
+    void add(const struct memhawk_counts &stats)
+    {
+        if (stats.allocations == MEMHAWK_NOT_MEASURED)
+            return;
+        allocations_ += stats.allocations;
+        bytes_ += stats.bytes;
+        temporary_ += stats.temporary;
+        if (benchmark_tally::get().collecting)
+            benchmark_tally::get().add(stats);
+    }
+    void put(const char *name, uint64_t sum)
+    {
+        state_.counters[name] =
+            ::benchmark::Counter(static_cast<double>(sum), ::benchmark::Counter::kAvgIterations);
+    }
+
+    ::benchmark::State &state_;
+    const char *name_;
+    uint64_t allocations_ = 0, bytes_ = 0, temporary_ = 0;
+};
+
+/* Benchmarks without a benchmark_loop are measured from Start to Stop, which includes the harness'
+ * own allocations for a run (window "google-benchmark" in the report shows them apart). */
+class benchmark_memory_manager : public ::benchmark::MemoryManager
+{
+  public:
+    void Start()
+    {
+        benchmark_tally::get() = benchmark_tally();
+        benchmark_tally::get().collecting = true;
+        window_ = memhawk_window_begin("google-benchmark", MEMHAWK_THREAD);
+    }
+    void Stop(Result &result)
+    {
+        memhawk_window_end(window_);
+        benchmark_tally &tally = benchmark_tally::get();
+        struct memhawk_counts whole;
+        if (tally.iterations == 0 && memhawk_window_stats(&whole) == 0)
+            tally.add(whole);
+        tally.collecting = false;
+        result.num_allocs = static_cast<int64_t>(tally.allocations);
+        result.max_bytes_used = static_cast<int64_t>(tally.peak_bytes);
+        result.total_allocated_bytes = static_cast<int64_t>(tally.bytes);
+        result.net_heap_growth =
+            static_cast<int64_t>(tally.bytes) - static_cast<int64_t>(tally.freed_bytes);
+    }
+    /* Google Benchmark before 1.8 wants it; later ones do not have it: hence no `override` here. */
+    void Stop(Result *result)
+    {
+        Stop(*result);
+    }
+
+  private:
+    memhawk_window window_ = 0;
+};
+
+} // namespace memhawk
 #endif
 
 #endif
