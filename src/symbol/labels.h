@@ -13,27 +13,31 @@
 typedef enum Granularity { GRANULARITY_FUNCTION, GRANULARITY_LINE } Granularity;
 
 typedef struct Label {
-    const char *function;   /* never NULL: "0x1234 (in libfoo.so)" style when unknown */
-    const char *raw;        /* may be NULL */
-    const char *file;       /* may be NULL; GRANULARITY_FUNCTION: file of the first seen */
-    uint32_t line;          /* GRANULARITY_LINE only, else 0 */
-    const char *module;     /* path; "[vdso]", "[unknown]" */
-    uint32_t module_index;  /* profile_module() index or ID_NONE */
-    uint64_t offset;        /* file address of the first frame seen with this label */
+    const char *function;  /* never NULL: "0x1234 (in libfoo.so)" style when unknown */
+    const char *raw;       /* may be NULL */
+    const char *file;      /* may be NULL; GRANULARITY_FUNCTION: file of the first seen */
+    uint32_t line;         /* GRANULARITY_LINE only, else 0 */
+    const char *module;    /* path; "[vdso]", "[unknown]" */
+    uint32_t module_index; /* profile_module() index or ID_NONE */
+    uint64_t offset;       /* file address (p_vaddr) of the first frame seen with this label, inside
+                              the call; no module: runtime address */
     bool inlined;
-    bool known;             /* a symbol was found */
+    bool known; /* a symbol was found */
 } Label;
 
 typedef struct Labels Labels;
 
+/* Symbolizes what the profile has. PROFILE and SYMBOLIZER must outlive it. */
 int labels_new(const Profile *profile, Symbolizer *symbolizer, Granularity granularity,
                Labels **ret_labels);
 void labels_free(Labels *labels);
 int labels_update(Labels *labels); /* symbolizes stacks that are new; negative errno on failure */
 
 size_t labels_count(const Labels *labels);
+/* Stays where it is until labels_free(); NULL: no such label. */
 const Label *labels_get(const Labels *labels, uint32_t label);
-/* Label path of a stack, leaf first, inline frames expanded; owned by labels. */
+/* Label path of a stack, leaf first, inline frames expanded; owned by labels, valid until the next
+ * labels_update(). A stack without frames has an empty path. */
 size_t labels_path(const Labels *labels, uint32_t stack, const uint32_t **ret_labels);
 
 /* For profile_series(): groups[stack] = 1 where the label is the leaf (self) or anywhere on the

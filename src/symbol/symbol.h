@@ -18,18 +18,19 @@
 typedef struct Symbolizer Symbolizer;
 
 typedef struct SymbolOptions {
-    const char *sysroot;            /* NULL: "/" */
-    const char *const *debug_dirs;  /* NULL-terminated extra roots of build-id folders; may be NULL */
-    bool debuginfod;                /* ask the servers in $DEBUGINFOD_URLS */
+    const char *sysroot; /* NULL: "/" */
+    const char *const
+        *debug_dirs; /* NULL-terminated extra roots of build-id folders; may be NULL */
+    bool debuginfod; /* ask the servers in $DEBUGINFOD_URLS */
     bool no_disk_cache;
 } SymbolOptions;
 
 typedef struct SymbolFrame {
-    const char *function;   /* demangled; NULL: unknown */
-    const char *raw;        /* symbol as in the file, mangled; NULL: unknown */
-    const char *file;       /* source file; NULL: unknown */
-    uint32_t line;          /* 0: unknown */
-    bool inlined;           /* was inlined into the next (outer) frame */
+    const char *function; /* demangled; NULL: unknown */
+    const char *raw;      /* symbol as in the file, mangled; NULL: unknown */
+    const char *file;     /* source file; NULL: unknown */
+    uint32_t line;        /* 0: unknown */
+    bool inlined;         /* was inlined into the next (outer) frame */
 } SymbolFrame;
 
 int symbol_open(const SymbolOptions *options, Symbolizer **ret_symbolizer);
@@ -43,16 +44,41 @@ void symbol_close(Symbolizer *symbolizer);
 int symbol_resolve(Symbolizer *symbolizer, const Profile *profile, uint32_t frame,
                    const SymbolFrame **ret_frames);
 
+/*
+ * The same below the level of a Profile. FILE_PC is an address in the file's terms (p_vaddr) inside
+ * the instruction that is asked for: for a return address, subtract the load bias and 1. Strings of
+ * all SymbolFrames of one Symbolizer are interned: equal texts are equal pointers.
+ */
+typedef struct SymbolModuleInfo {
+    const char *path;        /* absolute, as the profiled process saw it; "[vdso]" */
+    const uint8_t *build_id; /* NULL: not known */
+    size_t build_id_size;
+    const struct ProfileSegment *segments; /* checked when there is no build-id; may be NULL */
+    size_t segment_count;
+    bool deleted; /* the file was gone or replaced: use it by build-id only */
+} SymbolModuleInfo;
+
+int symbol_resolve_address(Symbolizer *symbolizer, const SymbolModuleInfo *module, uint64_t file_pc,
+                           const SymbolFrame **ret_frames);
+
 /* Per module: how names were found, for `memhawk info` and for hints. */
 typedef enum SymbolSource {
-    SYMBOL_NONE,     /* file not found or replaced (build-id differs) */
-    SYMBOL_DYNSYM,   /* exported names only */
-    SYMBOL_DEBUGDATA,/* .gnu_debugdata */
+    SYMBOL_NONE,      /* file not found or replaced (build-id differs) */
+    SYMBOL_DYNSYM,    /* exported names only */
+    SYMBOL_DEBUGDATA, /* .gnu_debugdata */
     SYMBOL_SYMTAB,
     SYMBOL_DWARF,
 } SymbolSource;
 SymbolSource symbol_source(Symbolizer *symbolizer, const Profile *profile, uint32_t module,
                            const char **ret_path);
+
+SymbolSource symbol_source_of(Symbolizer *symbolizer, const SymbolModuleInfo *module,
+                              const char **ret_path);
+/* "none", "dynsym", "debugdata", "symtab", "dwarf". */
+const char *symbol_source_name(SymbolSource source);
+
+/* Interns TEXT beside the names of the frames; NULL for NULL or when out of memory. */
+const char *symbol_intern(Symbolizer *symbolizer, const char *text);
 
 /* malloc'd demangled name (C++, Rust legacy and v0, D); NULL: not a mangled name. */
 char *symbol_demangle(const char *raw);
