@@ -65,18 +65,27 @@ typedef struct UnwindModule {
     uint32_t generation;   /* of its addresses, see FrameWord */
     uint64_t start, end;   /* runtime span of its PT_LOADs */
     uint64_t bias;
-    const uint8_t *phdrs;  /* in its mapped image while loaded */
+    struct UnwindSegment {
+        uint64_t addr, size; /* p_vaddr, p_memsz of its PT_LOADs */
+    } segments[8];
+    uint32_t segment_count;
+    uint32_t build_id_bytes; /* 0: none */
+    uint8_t build_id[32];
     uint64_t eh_frame_hdr; /* runtime address, 0: none */
     uint64_t inode, device;
     uint64_t load_ns, unload_ns; /* CLOCK_REALTIME; unload 0: loaded */
     bool deleted;
     bool vdso;
-    char path[];           /* as in /proc/self/maps, without " (deleted)" */
+    const char *path;      /* as in /proc/self/maps, without " (deleted)" */
 } UnwindModule;
 
 /* Memory for tables: set once before anything else. Returns zeroed pages or NULL. */
 typedef void *(*UnwindAllocFn)(size_t bytes);
 int unwind_init(UnwindAllocFn alloc);
+
+/* glibc's _dl_find_object (2.35 and later), set once at boot; NULL: not there. Tells without a lock
+ * whether the loader knows an address, so that a new module is noticed at its first frame. */
+extern int (*unwind_dl_find_object)(void *address, void *result);
 
 /*
  * Brings the module table up to date from /proc/self/maps (raw syscalls) and the images' program
