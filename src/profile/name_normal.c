@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names made comparable between two builds.
+ *
+ * One pass from left to right: at each position a short list of rules looks at what follows and
+ * says how much of it to drop; all else is copied. Suffixes that linkers and optimisers add are cut
+ * off the end first. What the rules know, by producer:
+ *
+ *   GCC, Clang   f.constprop.0  f.isra.1  f.part.2  f.cold  f.llvm.123  f.lto_priv.0  f [clone .x]
+ *                {lambda(int)#2}  {unnamed type#1}  'lambda0'(int)  $_3  f[abi:cxx11]
+ *                {anonymous}::  _GLOBAL__N_1::  (same as (anonymous namespace)::)
+ *   Rust         f::h0123456789abcdef  std[0123456789abcdef]::f  {closure#0}  closure$0  {impl#3}
+ *   Go           main.f.func1  main.f.func1.2      D   __lambda12      Swift   closure #1 in f
+ *   ELF          f@plt  f@@VERS_1
+ */
+#include "profile/name_normal.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+static bool starts(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_name_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+static size_t count_digits(const char *text)
+{
+    size_t n = 0;
+    while (isdigit((unsigned char)text[n]))
+        n++;
+    return n;
+}
+
+static size_t count_hex(const char *text)
+{
+    size_t n = 0;
+    while (isdigit((unsigned char)text[n]) || (text[n] >= 'a' && text[n] <= 'f'))
+        n++;
+    return n;
+}
+
+/* Length of a ".word", ".word.N", ".word.N.word" chain that compilers append, at text[0] == '.'. */
+static bool is_compiler_suffix(const char *text)
+{
+    static const char *const words[] = {".constprop", ".isra",  ".part",       ".cold", ".llvm",
+                                        ".lto_priv",  ".clone", ".localalias", ".str",  ".ipa"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+        if (starts(text, words[i]) && (text[length] == '\0' || text[length] == '.'))
+            return true;
+    }
+    return false;
+}
+
+static size_t length_without_suffixes(const char *name)
+{
+    size_t length = strlen(name);
+    const char *clone = strstr(name, " [clone ");
+    if (clone)
+        length = (size_t)(clone - name);
+    for (size_t i = 1; i < length; i++) {
+        bool version = name[i] == '@' && is_name_char(name[i - 1]);
+        if (version || (name[i] == '.' && is_compiler_suffix(name + i)))
+            return i;
+    }
+    /* Rust legacy: "::h" and 16 hex digits at the end. */
+    if (length > 19 && starts(name + length - 19, "::h") && count_hex(name + length - 16) == 16)
+        return length - 19;
+    return length;
+}
+
+/* A word in front of a number that only counts, as "{lambda(int)" in "{lambda(int)#2}". */
+static size_t drop_counter(const char *name, const char *at)
+{
+    size_t digits;
+    if (*at == '#' && (digits = count_digits(at + 1)) > 0 && (at[digits + 1] == '}'))
+        return digits + 1; /* {lambda()#1}, {closure#0}, {impl#3} */
+    if (*at == '$' && (digits = count_digits(at + 1)) > 0 && !is_name_char(at[digits + 1]) &&
+        at - name >= 7 && starts(at - 7, "closure"))
+        return digits + 1; /* closure$0 */
+    if (*at == ' ' && at[1] == '#' && (digits = count_digits(at + 2)) > 0 && at - name >= 7 &&
+        starts(at - 7, "closure"))
+        return digits + 2; /* closure #1 in f */
+    return 0;
+}
+
+/* Digits at `at` that count something named just before: "func1", "__lambda12", "$_3", "'lambda0'".
+ */
+static size_t drop_digits(const char *name, const char *at)
+{
+    static const char *const words[] = {".func", "__lambda", "$_", "'lambda", "'unnamed"};
+    size_t digits = count_digits(at);
+    if (digits == 0)
+        return 0;
+    if (at > name && (is_name_char(at[digits]) || isdigit((unsigned char)at[-1])))
+        return 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+        if ((size_t)(at - name) >= length && starts(at - length, words[i]))
+            return digits;
+    }
+    return 0;
+}
+
+static size_t drop_bracket(const char *at)
+{
+    if (*at != '[')
+        return 0;
+    if (starts(at, "[abi:")) {
+        const char *end = strchr(at, ']');
+        return end ? (size_t)(end - at) + 1 : 0;
+    }
+    size_t hex = count_hex(at + 1); /* Rust v0's crate disambiguator */
+    return hex >= 8 && hex <= 16 && at[hex + 1] == ']' ? hex + 2 : 0;
+}
+
+/* Go numbers closures inside closures: ".func1.2". `at` is the dot. */
+static size_t drop_go_inner(const char *name, const char *at)
+{
+    if (*at != '.' || at == name || !isdigit((unsigned char)at[-1]))
+        return 0;
+    const char *begin = at;
+    while (begin > name && (isdigit((unsigned char)begin[-1]) || begin[-1] == '.'))
+        begin--;
+    if (begin - name < 5 || !starts(begin - 5, ".func"))
+        return 0;
+    size_t digits = count_digits(at + 1);
+    return digits > 0 && !is_name_char(at[digits + 1]) ? digits + 1 : 0;
+}
+
+static size_t drop_blank(const char *name, const char *at)
+{
+    if (*at != ' ')
+        return 0;
+    return at > name && is_name_char(at[-1]) && is_name_char(at[1]) ? 0 : 1;
+}
+
+typedef struct Spelling {
+    const char *from, *to;
+} Spelling;
+
+static const Spelling *find_spelling(const char *at)
+{
+    /* `to` is never longer than `from`. */
+    static const Spelling spellings[] = {
+        {"(anonymous namespace)", "{anonymous}"},
+        {"_GLOBAL__N_1", "{anonymous}"},
+        {"{{closure}}", "{closure}"},
+    };
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        if (starts(at, spellings[i].from))
+            return &spellings[i];
+    return NULL;
+}
+
+static size_t count_dropped(const char *name, const char *at)
+{
+    size_t n = drop_counter(name, at);
+    n = n ? n : drop_digits(name, at);
+    n = n ? n : drop_bracket(at);
+    n = n ? n : drop_go_inner(name, at);
+    return n ? n : drop_blank(name, at);
+}
+
+size_t name_normal_function(const char *name, char *ret_text)
+{
+    const char *end = name + length_without_suffixes(name);
+    size_t length = 0;
+    for (const char *at = name; at < end;) {
+        const Spelling *spelling = find_spelling(at);
+        size_t dropped;
+        if (spelling) {
+            memcpy(ret_text + length, spelling->to, strlen(spelling->to));
+            length += strlen(spelling->to);
+            at += strlen(spelling->from);
+        } else if ((dropped = count_dropped(name, at)) > 0) {
+            at += dropped;
+        } else {
+            ret_text[length++] = *at++;
+        }
+    }
+    ret_text[length] = '\0';
+    return length;
+}
+
+size_t name_normal_module(const char *path, char *ret_text)
+{
+    static const char deleted[] = " (deleted)";
+    const char *slash = strrchr(path, '/');
+    const char *name = slash && slash[1] ? slash + 1 : path;
+    size_t length = strlen(name);
+    if (length > sizeof deleted - 1 && strcmp(name + length - (sizeof deleted - 1), deleted) == 0)
+        length -= sizeof deleted - 1;
+    memcpy(ret_text, name, length);
+    ret_text[length] = '\0';
+
+    char *so = strstr(ret_text, ".so");
+    if (!so || (so[3] != '\0' && so[3] != '.'))
+        return length;
+    /* libfoo.so.1.2, and libfoo-1.2.so as glibc once did */
+    char *dash = so;
+    while (dash > ret_text && (isdigit((unsigned char)dash[-1]) || dash[-1] == '.'))
+        dash--;
+    if (dash > ret_text + 1 && dash < so && dash[-1] == '-')
+        so = dash - 1;
+    strcpy(so, ".so");
+    return strlen(ret_text);
+}
