@@ -56,15 +56,22 @@ typedef struct ProfileError {
 int profile_open(const char *path, Profile **ret_profile, ProfileError *ret_error);
 void profile_close(Profile *profile);
 
-/* Reads records that were appended since; returns how many, 0 when there is nothing new. */
+/*
+ * Reads records that were appended since; returns how many, 0 when there is nothing new. Only whole
+ * records are taken. -ESTALE: the file became shorter, or the path now means another file; the model
+ * stays as it was. Pointers that functions below returned are void after an advance that took records.
+ */
 int profile_advance(Profile *profile, ProfileError *ret_error);
 
 /* NULL when the file ends at a record boundary and all of it was understood. A record cut at the
  * very end of a run that has not ended is not damage (profile_is_ended() is false then). */
 const ProfileError *profile_damage(const Profile *profile);
+/* How many things were wrong; profile_damage() tells the first. */
+size_t profile_damage_count(const Profile *profile);
 
 const char *profile_path(const Profile *profile);
 uint64_t profile_file_bytes(const Profile *profile);   /* read so far */
+uint64_t profile_memory_bytes(const Profile *profile); /* memory that the model takes */
 bool profile_is_ended(const Profile *profile);         /* an end-of-run record was seen */
 
 /* ---- what it is about ----------------------------------------------------------------------- */
@@ -120,6 +127,7 @@ typedef enum StackFlag {
 
 typedef struct ProfileStack {
     uint32_t trace_id;      /* as in the file */
+    /* depth is 0 where a damaged file never says what the stack is */
     const uint32_t *frames; /* indexes for profile_frame(), leaf first */
     size_t depth;
     uint32_t flags; /* StackFlag */
@@ -168,8 +176,14 @@ const Values *profile_inherited(const Profile *profile);
 uint64_t profile_first_ns(const Profile *profile); /* process start */
 uint64_t profile_last_ns(const Profile *profile);  /* last snapshot */
 
-/* Highest sum of live bytes over the run as the recorder saw it (peakBytes/peakTimestamp; for
- * foreign files the highest snapshot). 0 without any snapshot. */
+/* Index of the last snapshot at or before TIME, -1 when there is none. Times rise strictly. */
+int64_t profile_snapshot_at(const Profile *profile, uint64_t time_ns);
+
+/* Highest sum of live bytes over the run as the recorder saw it (peakBytes; for foreign files the
+ * highest snapshot). 0 without any snapshot. *ret_time_ns is the time of the snapshot that holds the
+ * peak's composition: profile_state() there gives it. profile_peak_recorded_ns() is the recorder's
+ * own time of the peak; when the peak fell on a tick it may be some milliseconds earlier. */
+uint64_t profile_peak_recorded_ns(const Profile *profile);
 uint64_t profile_peak(const Profile *profile, uint64_t *ret_time_ns);
 /* Highest *snapshot* with from <= time <= to: its composition is profile_state() at *ret_time_ns.
  * -ENOENT when there is none inside. */
@@ -178,6 +192,9 @@ int profile_peak_between(const Profile *profile, uint64_t from_ns, uint64_t to_n
 
 /* Fills ret_values[profile_stack_count()] with the state at the last snapshot at or before TIME. */
 int profile_state(const Profile *profile, uint64_t time_ns, Values *ret_values);
+/* The same for one stack. */
+void profile_stack_state(const Profile *profile, uint32_t stack, uint64_t time_ns,
+                         Values *ret_values);
 
 /*
  * What changed between the states at FROM and TO, per stack: METRIC_LIVE_BYTES, LIVE_COUNT and
@@ -189,7 +206,7 @@ int profile_between(const Profile *profile, uint64_t from_ns, uint64_t to_ns, Va
 
 /*
  * Series of one group of stacks: the sum over all stacks for which groups[stack] == group, at each
- * snapshot between FROM and TO. Serves "a function or line, self or subtree": the caller decides
+ * snapshot between FROM and TO (groups NULL: over all stacks). Serves "a function or line, self or subtree": the caller decides
  * which stacks belong (symbol/labels.h does for labels). Writes at most `capacity` points, returns
  * how many there are.
  */
@@ -199,6 +216,13 @@ typedef struct SeriesPoint {
 } SeriesPoint;
 int profile_series(const Profile *profile, Metric metric, const uint32_t *groups, uint32_t group,
                    uint64_t from_ns, uint64_t to_ns, SeriesPoint *ret_points, size_t capacity);
+
+/* Sum of values[profile_stack_count()]. */
+void profile_sum(const Profile *profile, const Values *values, Values *ret_sum);
+/* Indexes of the stacks with the largest values[stack].v[metric], largest first, equal ones in order
+ * of their index, zeros left out. Writes at most CAPACITY, returns how many are not zero. */
+int profile_top(const Profile *profile, const Values *values, Metric metric, uint32_t *ret_stacks,
+                size_t capacity);
 
 /* ---- marks and measurement windows ---------------------------------------------------------- */
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/reader_pool.h"
+
+/*
+ * From ids of a file to indexes. Ids that run from 1 (ours) take 4 bytes each in a table; others,
+ * which a foreign file may choose at will, go to a hash table. Zero-initialise but for `budget`.
+ */
+
+struct IdEntry;
+
+typedef struct IdMap {
+    Budget *budget;
+    Pool pool;       /* entries of the hash table */
+    uint32_t *table; /* index + 1; 0: not there */
+    size_t capacity;
+    size_t count;
+    struct IdEntry *hash; /* uthash */
+} IdMap;
+
+#define ID_MAP_NONE UINT32_MAX
+
+uint32_t id_map_find(const IdMap *map, uint64_t id);
+/* ID must not be there yet, INDEX below UINT32_MAX. 0 or -ENOMEM. */
+int id_map_put(IdMap *map, uint64_t id, uint32_t index);
+void id_map_done(IdMap *map);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a profile is about: plain access to the model's parts, each O(1). Split from profile.c,
+ * which reads the file, and profile_query.c, which computes.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "profile/model.h"
+
+static const char *const metric_names[METRIC_MAX] = {
+    [METRIC_LIVE_BYTES] = "live-bytes",   [METRIC_LIVE_COUNT] = "live-count",
+    [METRIC_TOTAL_BYTES] = "total-bytes", [METRIC_TOTAL_COUNT] = "total-count",
+    [METRIC_TEMPORARY] = "temporary",     [METRIC_OVERHEAD] = "overhead",
+};
+
+const char *metric_name(Metric metric)
+{
+    return metric_names[metric];
+}
+
+int metric_find(const char *name, Metric *ret_metric)
+{
+    for (int m = 0; m < METRIC_MAX; m++) {
+        if (strcmp(metric_names[m], name) == 0) {
+            *ret_metric = (Metric)m;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+const ProfileError *profile_damage(const Profile *profile)
+{
+    if (profile->damage.code)
+        return &profile->damage;
+    return profile->tail.code ? &profile->tail : NULL;
+}
+
+size_t profile_damage_count(const Profile *profile)
+{
+    return profile->damage_count + (profile->tail.code != 0);
+}
+
+const char *profile_path(const Profile *profile)
+{
+    return profile->path;
+}
+
+uint64_t profile_file_bytes(const Profile *profile)
+{
+    return profile->offset;
+}
+
+uint64_t profile_memory_bytes(const Profile *profile)
+{
+    return profile->budget.used_bytes;
+}
+
+bool profile_is_ended(const Profile *profile)
+{
+    return profile->ended;
+}
+
+const ProfileProcess *profile_process(const Profile *profile)
+{
+    return &profile->process;
+}
+
+size_t profile_module_count(const Profile *profile)
+{
+    return profile->modules.count;
+}
+
+const ProfileModule *profile_module(const Profile *profile, uint32_t index)
+{
+    return &profile->modules.items[index].pub;
+}
+
+size_t profile_frame_count(const Profile *profile)
+{
+    return profile->frames.count;
+}
+
+const ProfileFrame *profile_frame(const Profile *profile, uint32_t index)
+{
+    return &profile->frames.items[index].pub;
+}
+
+size_t profile_stack_count(const Profile *profile)
+{
+    return profile->stacks.count;
+}
+
+const ProfileStack *profile_stack(const Profile *profile, uint32_t index)
+{
+    return &profile->stacks.items[index].pub;
+}
+
+size_t profile_snapshot_count(const Profile *profile)
+{
+    return profile->snapshots.count;
+}
+
+const ProfileSnapshot *profile_snapshot(const Profile *profile, size_t index)
+{
+    return &profile->snapshots.items[index];
+}
+
+const ProfileLosses *profile_losses(const Profile *profile)
+{
+    return &profile->losses;
+}
+
+EndReason profile_end(const Profile *profile, int *ret_status)
+{
+    if (ret_status)
+        *ret_status = profile->end_status;
+    return (EndReason)profile->end_reason;
+}
+
+const Values *profile_inherited(const Profile *profile)
+{
+    return &profile->inherited;
+}
+
+size_t profile_mark_count(const Profile *profile)
+{
+    return profile->marks.count;
+}
+
+const ProfileMark *profile_mark(const Profile *profile, size_t index)
+{
+    return &profile->marks.items[index];
+}
+
+size_t profile_window_count(const Profile *profile)
+{
+    return profile->windows.count;
+}
+
+const ProfileWindow *profile_window(const Profile *profile, size_t index)
+{
+    return &profile->windows.items[index].pub;
+}
+
+const ProfileWindow *profile_window_find(const Profile *profile, const char *name)
+{
+    for (size_t i = 0; i < profile->windows.count; i++) {
+        if (strcmp(profile->windows.items[i].pub.name, name) == 0)
+            return &profile->windows.items[i].pub;
+    }
+    return NULL;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Compact histories. A Series is a list of chunks, newest first; each is readable by itself:
+ *
+ *   chunk  | prev | first snapshot | used, size | values before | points ...            |
+ *   point  | head: varint of (snapshots since the last point << 6 | mask) | per bit: zigzag varint
+ * |
+ *
+ * where bit m of the mask says that metric m changed and the number is by how much. A stack that
+ * changes at every tick so costs one byte of head, and small changes one or two bytes each.
+ *
+ * Chunks grow with the history (an eighth of it, 48 bytes to 2 KiB), so that stacks that change
+ * once stay small and long histories waste little; the values before each chunk are the
+ * checkpoints. A look-up walks chunks back, then decodes within one chunk: microseconds even for
+ * 36,000 changes. No allocation but from the pool.
+ */
+#include "profile/series.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    CHUNK_MIN_BYTES = 48,
+    CHUNK_MAX_BYTES = 2048,
+    MASK_BITS = 6,
+    POINT_MAX_BYTES = 6 + METRIC_MAX * 10,
+};
+_Static_assert((int)METRIC_MAX == (int)MASK_BITS, "a metric is a bit of the mask");
+
+struct SeriesChunk {
+    SeriesChunk *prev;
+    uint32_t first; /* snapshot of the first point */
+    uint16_t used, size;
+    Values before;
+    uint8_t data[];
+};
+
+/* ---- varints -------------------------------------------------------------------------------- */
+
+static uint8_t *varint_put(uint8_t *p, uint64_t value)
+{
+    while (value >= 0x80) {
+        *p++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *p++ = (uint8_t)value;
+    return p;
+}
+
+static inline const uint8_t *varint_get(const uint8_t *p, uint64_t *ret_value)
+{
+    uint64_t value = *p & 0x7f;
+
+    for (unsigned shift = 7; *p++ & 0x80; shift += 7)
+        value |= (uint64_t)(*p & 0x7f) << shift;
+    *ret_value = value;
+    return p;
+}
+
+static uint64_t zigzag(uint64_t delta)
+{
+    return delta << 1 ^ (0 - (delta >> 63));
+}
+
+static inline uint64_t unzigzag(uint64_t value)
+{
+    return value >> 1 ^ (0 - (value & 1));
+}
+
+/* ---- points --------------------------------------------------------------------------------- */
+
+typedef struct Point {
+    uint32_t snapshot;
+    uint8_t mask;
+    uint64_t delta[METRIC_MAX]; /* where the mask has a bit */
+} Point;
+
+/* Decodes the point at P; *point holds the one before (or the chunk's first snapshot). */
+static inline const uint8_t *point_get(const uint8_t *p, Point *point)
+{
+    uint64_t head, value;
+
+    p = varint_get(p, &head);
+    point->snapshot += (uint32_t)(head >> MASK_BITS);
+    point->mask = head & ((1 << MASK_BITS) - 1);
+    for (unsigned mask = point->mask; mask; mask &= mask - 1) {
+        p = varint_get(p, &value);
+        point->delta[__builtin_ctz(mask)] = unzigzag(value);
+    }
+    return p;
+}
+
+static void point_apply(const Point *point, Values *values)
+{
+    for (unsigned mask = point->mask; mask; mask &= mask - 1) {
+        int m = __builtin_ctz(mask);
+        values->v[m] = wrap_add(values->v[m], (int64_t)point->delta[m]);
+    }
+}
+
+static SeriesChunk *chunk_new(Series *series, Pool *pool, uint32_t snapshot, size_t least)
+{
+    size_t size = series->bytes / 8;
+    SeriesChunk *chunk;
+
+    size = size < CHUNK_MIN_BYTES   ? CHUNK_MIN_BYTES
+           : size > CHUNK_MAX_BYTES ? CHUNK_MAX_BYTES
+                                    : size;
+    size = size < least ? least : size;
+    size = (size + 7) & ~(size_t)7;
+    chunk = pool_take(pool, sizeof *chunk + size);
+    if (!chunk)
+        return NULL;
+    chunk->prev = series->last;
+    chunk->first = snapshot;
+    chunk->used = 0;
+    chunk->size = (uint16_t)size;
+    chunk->before = series->now;
+    series->last = chunk;
+    series->bytes += series->bytes < UINT32_MAX / 2 ? (uint32_t)(sizeof *chunk + size) : 0;
+    return chunk;
+}
+
+int series_put(Series *series, Pool *pool, uint32_t snapshot, const Values *now)
+{
+    uint8_t deltas[METRIC_MAX * 10], head[6];
+    uint8_t *end = deltas;
+    SeriesChunk *chunk = series->last;
+    unsigned mask = 0;
+    size_t head_bytes, bytes;
+
+    for (int m = 0; m < METRIC_MAX; m++) {
+        if (now->v[m] == series->now.v[m])
+            continue;
+        mask |= 1u << m;
+        end = varint_put(end, zigzag((uint64_t)now->v[m] - (uint64_t)series->now.v[m]));
+    }
+    if (!mask)
+        return 0;
+    bytes = (size_t)(end - deltas);
+    if (!chunk || chunk->size - chunk->used < (int)(sizeof head + bytes)) {
+        chunk = chunk_new(series, pool, snapshot, sizeof head + bytes);
+        if (!chunk)
+            return -ENOMEM;
+        series->last_snapshot = snapshot;
+    }
+    head_bytes =
+        (size_t)(varint_put(head,
+                            (uint64_t)(snapshot - series->last_snapshot) << MASK_BITS | mask) -
+                 head);
+    memcpy(chunk->data + chunk->used, head, head_bytes);
+    memcpy(chunk->data + chunk->used + head_bytes, deltas, bytes);
+    chunk->used = (uint16_t)(chunk->used + head_bytes + bytes);
+    series->last_snapshot = snapshot;
+    series->now = *now;
+    return 0;
+}
+
+/* ---- look-ups ------------------------------------------------------------------------------- */
+
+void series_at(const Series *series, int64_t snapshot, Values *ret_values)
+{
+    const SeriesChunk *chunk = series->last;
+    const uint8_t *p, *end;
+    Point point;
+
+    if (!chunk || snapshot >= series->last_snapshot) {
+        *ret_values = series->now;
+        if (snapshot < 0)
+            *ret_values = (Values){0};
+        return;
+    }
+    while (chunk && chunk->first > snapshot)
+        chunk = chunk->prev;
+    if (!chunk) {
+        *ret_values = (Values){0};
+        return;
+    }
+    *ret_values = chunk->before;
+    point.snapshot = chunk->first;
+    end = chunk->data + chunk->used;
+    for (p = chunk->data; p < end;) {
+        p = point_get(p, &point);
+        if (point.snapshot > snapshot)
+            break;
+        point_apply(&point, ret_values);
+    }
+}
+
+int64_t series_add_changes(const Series *series, Metric metric, uint32_t first, uint32_t last,
+                           int64_t *deltas)
+{
+    const SeriesChunk *chunk = series->last;
+    int64_t before = 0;
+
+    if (!chunk || series->last_snapshot < first)
+        return series->now.v[metric];
+    for (;; chunk = chunk->prev) {
+        const uint8_t *p = chunk->data, *end = chunk->data + chunk->used;
+        Point point = {.snapshot = chunk->first};
+
+        before = chunk->before.v[metric];
+        while (p < end && chunk->first <= last) {
+            p = point_get(p, &point);
+            if (point.snapshot > last)
+                break;
+            if (!(point.mask >> metric & 1))
+                continue;
+            if (point.snapshot < first)
+                before = wrap_add(before, (int64_t)point.delta[metric]);
+            else
+                deltas[point.snapshot - first] =
+                    wrap_add(deltas[point.snapshot - first], (int64_t)point.delta[metric]);
+        }
+        if (chunk->first < first || !chunk->prev)
+            return before;
+    }
+}
