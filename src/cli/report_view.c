@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From options to a view: moments are resolved against the run, and moments outside of it are told
+ * rather than shown as nothing. Shared by the one-time report and --follow.
+ */
+#include "cli/report.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/term.h"
+#include "cli/when.h"
+#include "export/numbers.h"
+
+/* A moment of the run; the option is named in problems. One after the end is the end. */
+static int resolve(const Session *session, const char *option, const char *text,
+                   uint64_t *ret_time_ns)
+{
+    uint64_t first_ns = profile_first_ns(session->profile);
+    uint64_t last_ns = profile_last_ns(session->profile), time_ns;
+    char length[NUMBER_BYTES];
+    if (when_parse(text, first_ns, &time_ns) < 0)
+        return -EINVAL; /* cannot be: the options were checked */
+    number_duration(length, last_ns > first_ns ? last_ns - first_ns : 0);
+    if (time_ns != TIME_FIRST && time_ns < first_ns) {
+        cli_error("report: %s %s: lies before the start of the run: give 0 to %s", option, text,
+                  length);
+        return -ERANGE;
+    }
+    if (time_ns != TIME_LAST && time_ns > last_ns) {
+        cli_warn("report: %s %s: the profile ends at %s; its end is shown", option, text, length);
+        time_ns = TIME_LAST;
+    }
+    *ret_time_ns = time_ns;
+    return 0;
+}
+
+static int resolve_interval(const Session *session, const ReportOptions *options, ViewOptions *view)
+{
+    int r = 0;
+    view->interval = true;
+    view->from_ns = TIME_FIRST;
+    view->to_ns = TIME_LAST;
+    if (options->from)
+        r = resolve(session, "--from", options->from, &view->from_ns);
+    if (r == 0 && options->to)
+        r = resolve(session, "--to", options->to, &view->to_ns);
+    if (r == 0 && view->from_ns > view->to_ns) {
+        cli_error("report: --from %s: lies after --to %s: exchange them",
+                  options->from ? options->from : "start", options->to ? options->to : "end");
+        r = -ERANGE;
+    }
+    return r;
+}
+
+static int resolve_moment(const Session *session, const ReportOptions *options, ViewOptions *view)
+{
+    if (options->from || options->to)
+        return resolve_interval(session, options, view);
+    if (!options->at || strcmp(options->at, "peak") == 0) {
+        view->at_ns = VIEW_AT_PEAK;
+        return 0;
+    }
+    return resolve(session, "--at", options->at, &view->at_ns);
+}
+
+static int explain(const Session *session, const ReportOptions *options, int code)
+{
+    char why[256];
+    if (code == -EINVAL && options->filter) {
+        view_filter_error(options->filter, why, sizeof(why));
+        cli_error("report: --filter %s: %s", options->filter, why);
+    } else if (code == -ENOENT) {
+        cli_error("%s: holds no snapshot: the program ended or was killed before the first",
+                  profile_path(session->profile));
+    } else {
+        cli_error("%s: %s", profile_path(session->profile), cli_strerror(code));
+    }
+    return code;
+}
+
+int report_build_view(const Session *session, const ReportOptions *options, View *ret_view)
+{
+    ViewOptions view = {
+        .symbolizer = session->symbolizer,
+        .metric = options->metric,
+        .filter = options->filter,
+        .inverted = options->inverted,
+        .collapse = options->collapse,
+        .full = options->full,
+        .color = !options->output && term_has_color(STDOUT_FILENO),
+        .ascii = !term_has_utf8(),
+        .width = options->output ? 0 : term_width(STDOUT_FILENO),
+        .top = options->top,
+        .granularity = options->granularity,
+    };
+    int r = resolve_moment(session, options, &view);
+    if (r < 0)
+        return r;
+    r = view_build(session->profile, session->labels, &view, ret_view);
+    return r < 0 ? explain(session, options, r) : 0;
+}

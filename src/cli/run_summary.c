@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The summary at the end of `memhawk run`. Opens the profiles that are new in the folder, takes the
+ * last image of the child (after exec the same pid has several), and shows its totals and the five
+ * stacks that make up most of the peak. Stacks count as one when they name the same functions,
+ * allocator plumbing (operator new, std::allocator) left out, so that a site inlined at three lines
+ * is one row; the sums are those of all. Cost: reading the profiles and naming their frames, which
+ * `memhawk report` would then find in the cache.
+ */
+#include "cli/run_summary.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "cli/term.h"
+#include "export/call_tree.h"
+#include "export/names.h"
+#include "export/numbers.h"
+
+enum { STACKS_SHOWN = 5, CALLERS_SHOWN = 3, OTHERS_SHOWN = 3, OTHERS_READ_MAX = 200 };
+
+/* One profile of the run. */
+typedef struct Image {
+    const char *path;
+    uint64_t start_ns, peak_bytes;
+    bool is_child; /* of the started program itself */
+    bool by_exec;  /* was replaced by another program */
+} Image;
+
+static void print_count(const char *what, const char *value, const char *more)
+{
+    fprintf(stderr, "  %-13s %s%s\n", what, value, more);
+}
+
+static void print_totals(const Profile *profile)
+{
+    size_t count = profile_snapshot_count(profile);
+    char a[NUMBER_BYTES], b[NUMBER_BYTES], more[3 * NUMBER_BYTES];
+    uint64_t peak_ns = 0, start_ns = profile_first_ns(profile);
+    int64_t peak = (int64_t)profile_peak(profile, &peak_ns);
+    if (!count) {
+        fputs("  No snapshot was written: the program ended before the first.\n", stderr);
+        return;
+    }
+    const Values *total = &profile_snapshot(profile, count - 1)->total;
+    const int64_t *v = total->v;
+    snprintf(more, sizeof(more), " at %s",
+             number_duration(a, peak_ns > start_ns ? peak_ns - start_ns : 0));
+    print_count("peak", number_bytes(b, peak), more);
+    snprintf(more, sizeof(more), ", %s in total", number_bytes(a, v[METRIC_TOTAL_BYTES]));
+    print_count("allocations", number_count(b, v[METRIC_TOTAL_COUNT]), more);
+    snprintf(more, sizeof(more), " (%s)",
+             number_percent(a, v[METRIC_TEMPORARY], v[METRIC_TOTAL_COUNT]));
+    print_count("temporary", number_count(b, v[METRIC_TEMPORARY]), more);
+    snprintf(more, sizeof(more), " in %s blocks", number_count(a, v[METRIC_LIVE_COUNT]));
+    print_count("live at exit", number_bytes(b, v[METRIC_LIVE_BYTES]), more);
+}
+
+/* ---- the stacks of the peak ----------------------------------------------------------------- */
+
+typedef struct Site {
+    const uint32_t *path;
+    size_t depth;
+    int64_t bytes;
+} Site;
+
+static int compare_paths(const void *a, const void *b)
+{
+    const Site *x = a, *y = b;
+    if (x->depth != y->depth)
+        return x->depth < y->depth ? -1 : 1;
+    return memcmp(x->path, y->path, x->depth * sizeof(*x->path));
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    const Site *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return compare_paths(a, b);
+}
+
+/* Merges rows of the view that name the same functions; largest first; free() it. */
+static Site *make_sites(const View *view, const TreeRows *rows, size_t *ret_count)
+{
+    Site *sites = calloc(view->stack_count + 1, sizeof(*sites));
+    if (!sites)
+        return NULL;
+    for (size_t i = 0; i < view->stack_count; i++)
+        sites[i] = (Site){rows->rows[i].path, rows->rows[i].depth,
+                          rows->rows[i].values[0]->v[METRIC_LIVE_BYTES]};
+    qsort(sites, view->stack_count, sizeof(*sites), compare_paths);
+    size_t count = 0;
+    for (size_t i = 0; i < view->stack_count; i++) {
+        if (count && compare_paths(&sites[count - 1], &sites[i]) == 0)
+            sites[count - 1].bytes += sites[i].bytes;
+        else
+            sites[count++] = sites[i];
+    }
+    qsort(sites, count, sizeof(*sites), compare_bytes);
+    *ret_count = count;
+    return sites;
+}
+
+static const char *label_text(const View *view, uint32_t label)
+{
+    return tree_label(view, label)->function;
+}
+
+/* "< caller < caller ...", one line each; frames of a recursion once. */
+static void print_callers(const View *view, const Site *site, unsigned width)
+{
+    unsigned shown = 0;
+    for (size_t i = 1; i < site->depth && shown < CALLERS_SHOWN; i++) {
+        if (site->path[i] == site->path[i - 1])
+            continue;
+        fputs("                       < ", stderr);
+        term_write_name(stderr, label_text(view, site->path[i]), width - 25);
+        fputc('\n', stderr);
+        shown++;
+    }
+}
+
+static void print_site(const View *view, const Site *site, int64_t whole)
+{
+    char percent[NUMBER_BYTES], bytes[NUMBER_BYTES];
+    unsigned width = term_width(STDERR_FILENO);
+    bool color = term_has_color(STDERR_FILENO);
+    fprintf(stderr, "  %8s %10s  %s", number_percent(percent, site->bytes, whole),
+            number_bytes(bytes, site->bytes), color ? "\033[1m" : "");
+    term_write_name(stderr, site->depth ? label_text(view, site->path[0]) : "[no stack]",
+                    width - 23);
+    fprintf(stderr, "%s\n", color ? "\033[0m" : "");
+    print_callers(view, site, width);
+}
+
+static void print_view(const View *view, const TreeRows *rows)
+{
+    size_t count = 0;
+    char bytes[NUMBER_BYTES];
+    int64_t whole = view->total.v[METRIC_LIVE_BYTES];
+    Site *sites = make_sites(view, rows, &count);
+    if (count && whole > 0)
+        fprintf(stderr, "\nThe peak by stack (%s):\n", number_bytes(bytes, whole));
+    for (size_t i = 0; i < count && i < STACKS_SHOWN && sites[i].bytes > 0; i++)
+        print_site(view, &sites[i], whole);
+    free(sites);
+}
+
+static void print_sites(Session *session)
+{
+    View view;
+    TreeRows rows;
+    const ViewOptions options = {
+        .symbolizer = session->symbolizer,
+        .metric = METRIC_LIVE_BYTES,
+        .at_ns = VIEW_AT_PEAK,
+        .granularity = GRANULARITY_FUNCTION,
+    };
+    if (session_label(session, GRANULARITY_FUNCTION) < 0 ||
+        view_build(session->profile, session->labels, &options, &view) < 0)
+        return;
+    if (tree_rows_of_view(&view, true, &rows) == 0) {
+        print_view(&view, &rows);
+        tree_rows_done(&rows);
+    }
+    view_done(&view);
+}
+
+/* ---- which profiles ------------------------------------------------------------------------- */
+
+static bool read_image(const char *path, pid_t pid, Image *ret_image)
+{
+    Profile *profile;
+    ProfileError error;
+    uint64_t time_ns;
+    int status;
+    if (profile_open(path, &profile, &error) < 0)
+        return false;
+    *ret_image = (Image){
+        .path = path,
+        .start_ns = profile_process(profile)->start_ns,
+        .peak_bytes = profile_peak(profile, &time_ns),
+        .is_child = profile_process(profile)->pid == (uint32_t)pid,
+        .by_exec = profile_end(profile, &status) == END_EXEC,
+    };
+    profile_close(profile);
+    return true;
+}
+
+/* The last image of the child first (it ended, or was killed: not replaced), then the others by
+ * their peaks. */
+static int compare_images(const void *a, const void *b)
+{
+    const Image *x = a, *y = b;
+    if (x->is_child != y->is_child)
+        return x->is_child ? -1 : 1;
+    if (x->is_child && x->by_exec != y->by_exec)
+        return x->by_exec ? 1 : -1;
+    if (x->is_child && x->start_ns != y->start_ns)
+        return x->start_ns > y->start_ns ? -1 : 1;
+    return x->peak_bytes > y->peak_bytes ? -1 : x->peak_bytes < y->peak_bytes;
+}
+
+static Image *read_images(const RunSummary *summary, size_t *ret_count)
+{
+    char own[32];
+    size_t count = 0;
+    Image *images = calloc(summary->files->count + 1, sizeof(*images));
+    snprintf(own, sizeof(own), "_%d_", (int)summary->pid);
+    for (size_t i = 0; images && i < summary->files->count; i++) {
+        const char *path = summary->files->paths[i];
+        /* of a build with a thousand processes the child's own are read in any case */
+        if ((count < OTHERS_READ_MAX || strstr(name_base(path), own)) &&
+            read_image(path, summary->pid, &images[count]))
+            count++;
+    }
+    if (images && count)
+        qsort(images, count, sizeof(*images), compare_images);
+    *ret_count = count;
+    return images;
+}
+
+/* Path as the user would type it: relative when it is in the current folder. */
+static const char *short_path(const char *path)
+{
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof(here)))
+        return path;
+    size_t length = strlen(here);
+    if (strncmp(path, here, length) == 0 && path[length] == '/')
+        return path + length + 1;
+    return path;
+}
+
+/* In quotes when a shell would take it apart. */
+static void print_path(const char *path)
+{
+    bool plain = path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789_-+./,:@%=")] == 0;
+    fputs(plain ? "" : "'", stderr);
+    term_write_clean(stderr, path);
+    fputs(plain ? "" : "'", stderr);
+}
+
+static void print_others(const Image *images, size_t count, size_t all)
+{
+    char bytes[NUMBER_BYTES];
+    if (all < 2)
+        return;
+    fprintf(stderr, "\nAlso profiled: %zu other process%s or program%s%s\n", all - 1,
+            all == 2 ? "" : "es", all == 2 ? "" : "s", count > 2 ? ", by peak:" : ":");
+    for (size_t i = 1; i < count && i <= OTHERS_SHOWN; i++) {
+        fprintf(stderr, "  %10s  ", number_bytes(bytes, (int64_t)images[i].peak_bytes));
+        print_path(short_path(images[i].path));
+        fputc('\n', stderr);
+    }
+    if (all - 1 > OTHERS_SHOWN)
+        fprintf(stderr, "  and %zu more\n", all - 1 - OTHERS_SHOWN);
+}
+
+static void print_ending(const RunSummary *summary)
+{
+    char duration[NUMBER_BYTES];
+    fputs("\nmemhawk: ", stderr);
+    term_write_clean(stderr, name_base(summary->program));
+    fprintf(stderr, " (pid %d) ", (int)summary->pid);
+    number_duration(duration, summary->duration_ns);
+    if (WIFSIGNALED(summary->wait_status))
+        fprintf(stderr, "was ended by signal %d (%s) after %s\n", WTERMSIG(summary->wait_status),
+                strsignal(WTERMSIG(summary->wait_status)), duration);
+    else
+        fprintf(stderr, "ended with exit status %d after %s\n", WEXITSTATUS(summary->wait_status),
+                duration);
+}
+
+static void print_no_profile(const RunSummary *summary)
+{
+    const char *enabled = getenv("MEMHAWK_ENABLE"), *filter = getenv("MEMHAWK_NAME_FILTER");
+    bool off = enabled && strcmp(enabled, "0") == 0;
+    cli_warn("%s: no profile was written: %s", summary->folder,
+             off ? "MEMHAWK_ENABLE is 0 in the environment"
+             : filter && *filter
+                 ? "MEMHAWK_NAME_FILTER is set in the environment"
+                 : "the program did not load libmemhawk.so, or could not write there");
+}
+
+void run_summary_print(const RunSummary *summary)
+{
+    size_t count = 0;
+    Session session = {0};
+    char losses[1024];
+    print_ending(summary);
+    Image *images = read_images(summary, &count);
+    if (!count || !images[0].is_child) {
+        print_no_profile(summary);
+    } else if (session_open(images[0].path, &(SymbolOptions){0}, &session) == 0) {
+        fputc('\n', stderr);
+        print_totals(session.profile);
+        print_sites(&session);
+    }
+    print_others(images, count, summary->files->count);
+    if (session.profile && session_losses(session.profile, losses, sizeof(losses)))
+        fprintf(stderr, "\nLosses: %s\n", losses);
+    if (session.profile && profile_process(session.profile)->warning)
+        cli_warn("%s", profile_process(session.profile)->warning);
+    if (count && images[0].is_child) {
+        fputs("\nNext: memhawk report ", stderr);
+        print_path(short_path(images[0].path));
+        fputc('\n', stderr);
+    }
+    session_close(&session);
+    free(images);
+}

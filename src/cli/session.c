@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Profile, symbolizer and labels opened together, and what every verb has to say about them on
+ * stderr: damage with its offset, the recorder's own warning, losses, missing names.
+ * Single-threaded.
+ */
+#include "cli/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "export/names.h"
+#include "export/numbers.h"
+
+enum { HINT_PERCENT = 10 };
+
+static void report_open_error(const char *path, const ProfileError *error, int code)
+{
+    /* What cannot be opened has no offset; a folder can be opened, but not read. */
+    if (code == -ENOENT || code == -EACCES || code == -EISDIR || code == -ENOTDIR)
+        cli_error("%s: %s: name a profile (memhawk_*_protobuf.binpb)", path, cli_strerror(code));
+    else if (!error->message[0])
+        cli_error("%s: %s", path, cli_strerror(code));
+    else
+        cli_error("%s: byte %" PRIu64 ": %s", path, error->offset, error->message);
+}
+
+int session_open(const char *path, const SymbolOptions *options, Session *ret_session)
+{
+    Session session = {0};
+    ProfileError error = {0};
+    Progress *progress = progress_begin("reading the profile");
+    int r = profile_open(path, &session.profile, &error);
+    progress_end(progress);
+    if (r < 0) {
+        report_open_error(path, &error, r);
+        return r;
+    }
+    r = symbol_open(options, &session.symbolizer);
+    if (r < 0) {
+        cli_error("symbols: %s", cli_strerror(r));
+        profile_close(session.profile);
+        return r;
+    }
+    *ret_session = session;
+    return 0;
+}
+
+int session_label(Session *session, Granularity granularity)
+{
+    int r = 0;
+    Progress *progress = progress_begin("reading debug information");
+    if (!session->labels)
+        r = labels_new(session->profile, session->symbolizer, granularity, &session->labels);
+    if (r >= 0)
+        r = labels_update(session->labels);
+    progress_end(progress);
+    if (r < 0)
+        cli_error("symbols: %s", cli_strerror(r));
+    return r < 0 ? r : 0;
+}
+
+void session_close(Session *session)
+{
+    if (session->labels)
+        labels_free(session->labels);
+    if (session->symbolizer)
+        symbol_close(session->symbolizer);
+    if (session->profile)
+        profile_close(session->profile);
+    *session = (Session){0};
+}
+
+bool session_losses(const Profile *profile, char *ret_text, size_t size)
+{
+    const ProfileLosses *losses = profile_losses(profile);
+    const struct {
+        uint64_t value;
+        const char *what;
+    } rows[] = {
+        {losses->stack_table_full, "allocations counted without their stack"},
+        {losses->live_map_full, "allocations whose release goes unnoticed"},
+        {losses->missed_frees, "releases not seen"},
+        {losses->write_failed, "bytes not written"},
+        {losses->reentrant_skipped, "calls not counted"},
+        {losses->depth_cut, "allocations with a stack cut at the depth limit"},
+        {losses->unwind_ended, "allocations with a stack that ended early"},
+        {losses->windows_dropped, "windows dropped"},
+    };
+    size_t used = 0;
+    ret_text[0] = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(rows) && used < size; i++) {
+        char count[NUMBER_BYTES];
+        if (rows[i].value)
+            used += (size_t)snprintf(ret_text + used, size - used, "%s%s %s", used ? ", " : "",
+                                     number_count(count, (int64_t)rows[i].value), rows[i].what);
+    }
+    return used > 0;
+}
+
+bool session_is_running(const Profile *profile)
+{
+    const ProfileProcess *process = profile_process(profile);
+    char host[256] = "", path[64], state = 'Z';
+    if (profile_is_ended(profile) || process->pid == 0 || gethostname(host, sizeof(host) - 1) < 0 ||
+        (process->host_name && *process->host_name && strcmp(host, process->host_name) != 0))
+        return false;
+    snprintf(path, sizeof(path), "/proc/%u/stat", process->pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    char line[512];
+    /* "pid (name) S ...": the name may hold anything, so look from the end */
+    const char *name_end = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+    if (name_end && name_end[1] == ' ')
+        state = name_end[2];
+    fclose(file);
+    return state != 'Z' && state != 'X';
+}
+
+void session_end(const Profile *profile, char *ret_text, size_t size)
+{
+    int status = 0;
+    switch (profile_end(profile, &status)) {
+    case END_EXIT:
+        snprintf(ret_text, size, "exit status %d", status);
+        return;
+    case END_UNDERSCORE_EXIT:
+        snprintf(ret_text, size, "exit status %d by _exit", status);
+        return;
+    case END_QUICK_EXIT:
+        snprintf(ret_text, size, "exit status %d by quick_exit", status);
+        return;
+    case END_EXEC:
+        snprintf(ret_text, size, "replaced by another program (exec)");
+        return;
+    case END_SIGNAL:
+        snprintf(ret_text, size, "signal %d (%s)", status, strsignal(status));
+        return;
+    case END_ABORT:
+        snprintf(ret_text, size, "abort");
+        return;
+    case END_UNKNOWN:
+        break;
+    }
+    snprintf(ret_text, size, "%s",
+             session_is_running(profile) ? "still running" : "not known (killed, or cut off)");
+}
+
+void session_warn(const Session *session)
+{
+    const Profile *profile = session->profile;
+    const ProfileError *damage = profile_damage(profile);
+    const char *warning = profile_process(profile)->warning;
+    char losses[1024];
+    if (damage)
+        cli_warn("%s: byte %" PRIu64 ": %s; what stands before is shown", profile_path(profile),
+                 damage->offset, damage->message);
+    if (warning && *warning)
+        cli_warn("%s: %s", profile_path(profile), warning);
+    if (session_losses(profile, losses, sizeof(losses)))
+        cli_warn("%s: losses: %s", profile_path(profile), losses);
+}
+
+/* The module with the most value in paths that hold a nameless frame of it. */
+static uint32_t worst_module(const View *view, int64_t *ret_nameless, int64_t *ret_whole)
+{
+    size_t count = profile_module_count(view->profile);
+    int64_t *by_module = calloc(count + 1, sizeof(*by_module));
+    uint32_t worst = ID_NONE;
+    if (!by_module)
+        return ID_NONE;
+    for (size_t i = 0; i < view->stack_count; i++) {
+        const ViewStack *row = &view->stacks[i];
+        int64_t value = row->values.v[view->metric] + row->removed.v[view->metric];
+        const uint32_t *path;
+        size_t depth = labels_path(view->labels, row->stack, &path);
+        *ret_whole += value;
+        for (size_t k = 0; k < depth; k++) {
+            const Label *label = labels_get(view->labels, path[k]);
+            if (label->known || label->module_index >= count)
+                continue;
+            *ret_nameless += value;
+            by_module[label->module_index] += value;
+            break;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (by_module[i] && (worst == ID_NONE || by_module[i] > by_module[worst]))
+            worst = i;
+    free(by_module);
+    return worst;
+}
+
+void session_hint_names(const Session *session, const View *view, bool debuginfod)
+{
+    int64_t nameless = 0, whole = 0;
+    uint32_t worst = worst_module(view, &nameless, &whole);
+    if (worst == ID_NONE || whole <= 0 || nameless * 100 < whole * HINT_PERCENT)
+        return;
+    const ProfileModule *module = profile_module(session->profile, worst);
+    const char *path;
+    bool missing =
+        symbol_source(session->symbolizer, session->profile, worst, &path) == SYMBOL_NONE;
+    char percent[NUMBER_BYTES];
+    cli_warn("%s of this passes through code without names, most in %s: %s%s",
+             number_percent(percent, nameless, whole), name_base(module->path),
+             missing ? "that file is not here as it was; give --sysroot"
+                     : "install its debug symbols",
+             debuginfod ? "" : " or try --debuginfod");
+}
