@@ -14,7 +14,7 @@
 #include "export/alloc_site.h"
 
 typedef struct Path {
-    const uint32_t *labels; /* from the root of the tree outwards */
+    const uint32_t *labels;  /* from the root of the tree outwards */
     const uint32_t *repeats; /* NULL: all 1 */
     uint32_t depth;
     uint32_t row;
@@ -87,8 +87,8 @@ static int node_append(Tree *tree, uint32_t label, uint32_t parent, uint32_t lev
     }
     if (tree->count >= ID_NONE)
         return -EOVERFLOW;
-    tree->nodes[tree->count++] = (TreeNode){.label = label, .parent = parent, .level = level,
-                                            .repeat_min = UINT32_MAX};
+    tree->nodes[tree->count++] =
+        (TreeNode){.label = label, .parent = parent, .level = level, .repeat_min = UINT32_MAX};
     return 0;
 }
 
@@ -220,22 +220,90 @@ void tree_children(const Tree *tree, uint32_t node, Metric metric, uint32_t *ret
     qsort_r(ret_children, count, sizeof(*ret_children), child_compare, &(Order){tree, metric});
 }
 
-int tree_rows_of_view(const View *view, bool sites, TreeRow **ret_rows)
+/* Labels that stand at the root end of stacks that do not reach it, numbered down from ID_NONE. */
+enum { MARK_CUT, MARK_ENDED, MARK_LOST, MARK_EMPTY, MARK_MAX };
+#define MARK_LABEL(mark) (ID_NONE - 1 - (uint32_t)(mark))
+
+static const Label marks[MARK_MAX] = {
+    [MARK_CUT] = {.function = "[cut at the depth limit]", .module = ""},
+    [MARK_ENDED] = {.function = "[stack ends early]", .module = ""},
+    [MARK_LOST] = {.function = "[stack not recorded]", .module = ""},
+    [MARK_EMPTY] = {.function = "[no frames]", .module = ""},
+};
+
+const Label *tree_label(const View *view, uint32_t label)
 {
-    TreeRow *rows = malloc((view->stack_count + 1) * sizeof(*rows));
-    if (!rows)
+    return label >= MARK_LABEL(MARK_MAX - 1) && label < ID_NONE ? &marks[MARK_LABEL(label)]
+                                                                : labels_get(view->labels, label);
+}
+
+uint32_t tree_label_index(const View *view, uint32_t label)
+{
+    return label >= MARK_LABEL(MARK_MAX - 1) && label < ID_NONE
+               ? (uint32_t)labels_count(view->labels) + MARK_LABEL(label)
+               : label;
+}
+
+uint32_t tree_label_count(const View *view)
+{
+    return (uint32_t)labels_count(view->labels) + MARK_MAX;
+}
+
+static int mark_of(uint32_t flags, size_t depth)
+{
+    return flags & STACK_LOST          ? MARK_LOST
+           : flags & STACK_DEPTH_CUT   ? MARK_CUT
+           : flags & STACK_ENDED_EARLY ? MARK_ENDED
+           : depth == 0                ? MARK_EMPTY
+                                       : MARK_MAX;
+}
+
+static size_t marked_frames(const View *view)
+{
+    size_t frames = 0;
+    const uint32_t *path;
+    for (size_t i = 0; i < view->stack_count; i++) {
+        size_t depth = labels_path(view->labels, view->stacks[i].stack, &path);
+        uint32_t flags = profile_stack(view->profile, view->stacks[i].stack)->flags;
+        if (mark_of(flags, depth) != MARK_MAX)
+            frames += depth + 1;
+    }
+    return frames;
+}
+
+int tree_rows_of_view(const View *view, bool sites, TreeRows *ret_rows)
+{
+    TreeRows made = {.rows = malloc((view->stack_count + 1) * sizeof(*made.rows)),
+                     .storage = malloc((marked_frames(view) + 1) * sizeof(*made.storage))};
+    if (!made.rows || !made.storage) {
+        tree_rows_done(&made);
         return -ENOMEM;
+    }
+    uint32_t *next = made.storage;
     for (size_t i = 0; i < view->stack_count; i++) {
         const ViewStack *s = &view->stacks[i];
-        TreeRow *row = &rows[i];
+        TreeRow *row = &made.rows[i];
         *row = (TreeRow){.values = {&s->values, view->interval ? &s->removed : NULL}};
         row->depth = labels_path(view->labels, s->stack, &row->path);
-        if (sites) {
-            size_t skip = alloc_site_skip(view->labels, row->path, row->depth);
-            row->path += skip;
-            row->depth -= skip;
-        }
+        size_t skip = sites ? alloc_site_skip(view->labels, row->path, row->depth) : 0;
+        row->path += skip;
+        row->depth -= skip;
+        int mark = mark_of(profile_stack(view->profile, s->stack)->flags, row->depth);
+        if (mark == MARK_MAX)
+            continue;
+        if (row->depth)
+            memcpy(next, row->path, row->depth * sizeof(*next));
+        next[row->depth] = MARK_LABEL(mark);
+        row->path = next;
+        next += ++row->depth;
     }
-    *ret_rows = rows;
+    *ret_rows = made;
     return 0;
+}
+
+void tree_rows_done(TreeRows *rows)
+{
+    free(rows->rows);
+    free(rows->storage);
+    *rows = (TreeRows){0};
 }

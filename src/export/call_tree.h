@@ -23,8 +23,8 @@ typedef struct TreeRow {
 typedef struct TreeNode {
     uint32_t label; /* ID_NONE: the root that stands for everything */
     uint32_t parent;
-    uint32_t end;   /* first node after this subtree */
-    uint32_t level; /* root: 0 */
+    uint32_t end;                    /* first node after this subtree */
+    uint32_t level;                  /* root: 0 */
     uint32_t repeat_min, repeat_max; /* frames folded into this node; 1 unless collapsed */
     Values values[TREE_SETS];        /* own; after tree_accumulate() of the subtree */
 } TreeNode;
@@ -52,5 +52,21 @@ void tree_accumulate(Tree *tree);
 size_t tree_child_count(const Tree *tree, uint32_t node);
 void tree_children(const Tree *tree, uint32_t node, Metric metric, uint32_t *ret_children);
 
-/* Rows of a view; with `sites` allocator plumbing at the leaf is left out (alloc_site.h). free(). */
-int tree_rows_of_view(const View *view, bool sites, TreeRow **ret_rows);
+/*
+ * Rows of a view. With `sites` allocator plumbing at the leaf is left out (alloc_site.h). A stack
+ * that was cut, ended early or was lost gets one more frame at its root end that says so: a label
+ * of our own, found by tree_label() only.
+ */
+typedef struct TreeRows {
+    TreeRow *rows; /* one per stack of the view, in its order */
+    uint32_t *storage;
+} TreeRows;
+
+int tree_rows_of_view(const View *view, bool sites, TreeRows *ret_rows);
+void tree_rows_done(TreeRows *rows);
+/* The label of a node, our own ones included. Never NULL. */
+const Label *tree_label(const View *view, uint32_t label);
+/* Position of a label in a dense numbering: those of labels, then ours; tree_label_count() in all.
+ */
+uint32_t tree_label_index(const View *view, uint32_t label);
+uint32_t tree_label_count(const View *view);

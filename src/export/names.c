@@ -50,8 +50,11 @@ size_t name_sequence(const char *text, uint32_t *ret_code_point)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
-    size_t length = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-                  : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+    size_t length = s[0] < 0x80                   ? 1
+                    : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+                    : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+                    : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                                  : 0;
     if (length == 0)
         return 0;
     uint32_t code = length == 1 ? s[0] : s[0] & (0x7fu >> length);
@@ -129,8 +132,12 @@ const char *name_append_html(NameBuffer *buffer, const char *name)
     if (data && !name_append_utf8(&valid, name))
         data = NULL;
     for (const char *p = valid.data; data && p && *p; p++) {
-        const char *entity = *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : *p == '&' ? "&amp;"
-                           : *p == '"' ? "&quot;" : *p == '\'' ? "&#39;" : NULL;
+        const char *entity = *p == '<'    ? "&lt;"
+                             : *p == '>'  ? "&gt;"
+                             : *p == '&'  ? "&amp;"
+                             : *p == '"'  ? "&quot;"
+                             : *p == '\'' ? "&#39;"
+                                          : NULL;
         data = entity ? name_append(buffer, entity, strlen(entity)) : name_append(buffer, p, 1);
     }
     name_buffer_done(&valid);
@@ -169,8 +176,8 @@ const char *name_base(const char *path)
 /* Length of an operator name at `p` that contains < > or ( ), else 0. */
 static size_t operator_length(const char *start, const char *p)
 {
-    static const char *const symbols[] = {"<<=", ">>=", "<=>", "->*", "<<", ">>", "<=", ">=", "->",
-                                          "()", "<", ">"};
+    static const char *const symbols[] = {"<<=", ">>=", "<=>", "->*", "<<", ">>",
+                                          "<=",  ">=",  "->",  "()",  "<",  ">"};
     if (p - start < 8 || memcmp(p - 8, "operator", 8) != 0)
         return 0;
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)

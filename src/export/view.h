@@ -12,20 +12,20 @@
 typedef struct ViewOptions {
     Symbolizer *symbolizer; /* the one that labels were made with; needed by json and pprof */
     Metric metric;
-    bool interval;          /* from_ns..to_ns, else the moment at_ns */
-    uint64_t at_ns;         /* TIME_FIRST, TIME_LAST or a time; VIEW_AT_PEAK: highest snapshot */
+    bool interval;  /* from_ns..to_ns, else the moment at_ns */
+    uint64_t at_ns; /* TIME_FIRST, TIME_LAST or a time; VIEW_AT_PEAK: highest snapshot */
     uint64_t from_ns, to_ns;
-    const char *filter;     /* POSIX ERE, case-sensitive, on function names and module paths: keeps
-                             * stacks with a matching frame; NULL: all */
-    bool inverted;          /* the other direction than the format's own */
-    bool collapse;          /* direct recursion shown as one frame, "f (x12)"; sums unchanged */
+    const char *filter; /* POSIX ERE, case-sensitive, on function names and module paths: keeps
+                         * stacks with a matching frame; NULL: all */
+    bool inverted;      /* the other direction than the format's own */
+    bool collapse;      /* direct recursion shown as one frame, "f (x12)"; sums unchanged */
     bool color;
-    bool ascii;             /* text: no box drawing (locale is not UTF-8) */
-    bool full;              /* text: long chains of callers are not cut */
-    unsigned width;         /* 0: 80 */
+    bool ascii;     /* text: no box drawing (locale is not UTF-8) */
+    bool full;      /* text: long chains of callers are not cut */
+    unsigned width; /* 0: 80 */
     size_t top;
     Granularity granularity;
-    const char *title;      /* NULL: the command line of the process; borrowed */
+    const char *title; /* NULL: the command line of the process; borrowed */
 } ViewOptions;
 
 #define VIEW_AT_PEAK (UINT64_MAX - 1)

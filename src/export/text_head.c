@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The head of a text report, at most ten lines: what ran, how long, its peak, its sums, and what
+ * the recorder could not see. Sums are those of the last snapshot whatever the view shows. All that
+ * comes from the profile is escaped for the terminal and cut to the width.
+ */
+#include "export/text_head.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/names.h"
+#include "export/numbers.h"
+
+char *losses_text(const Profile *profile)
+{
+    const ProfileLosses *l = profile_losses(profile);
+    const struct {
+        uint64_t count;
+        const char *what;
+    } rows[] = {
+        {l->stack_table_full, "allocations without their stack"},
+        {l->live_map_full, "blocks whose release was not followed"},
+        {l->missed_frees, "releases not seen"},
+        {l->write_failed, "bytes not written"},
+        {l->reentrant_skipped, "calls not counted"},
+        {l->depth_cut, "allocations with a stack cut at the depth limit"},
+        {l->unwind_ended, "allocations with a stack that ends early"},
+        {l->windows_dropped, "windows dropped"},
+    };
+    NameBuffer text = {0};
+    bool ok = name_append(&text, "", 0) != NULL;
+    for (size_t i = 0; ok && i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char number[NUMBER_BYTES], part[160];
+        if (rows[i].count == 0)
+            continue;
+        int n = snprintf(part, sizeof(part), "%s%s %s", text.length ? ", " : "",
+                         number_count(number, (int64_t)rows[i].count), rows[i].what);
+        ok = name_append(&text, part, (size_t)n) != NULL;
+    }
+    if (!ok)
+        name_buffer_done(&text);
+    return text.data;
+}
+
+const char *end_text(const Profile *profile, char *buffer, size_t capacity)
+{
+    static const char *const words[] = {[END_EXIT] = "exit status",
+                                        [END_UNDERSCORE_EXIT] = "_exit status",
+                                        [END_QUICK_EXIT] = "quick_exit status",
+                                        [END_SIGNAL] = "signal"};
+    int status = 0;
+    EndReason reason = profile_end(profile, &status);
+    if (reason == END_EXEC)
+        return "exec of another program";
+    if (reason == END_ABORT)
+        return "abort";
+    if (reason == END_UNKNOWN || (size_t)reason >= sizeof(words) / sizeof(words[0]))
+        return "still running, or killed";
+    snprintf(buffer, capacity, "%s %d", words[reason], status);
+    return buffer;
+}
+
+char *command_text(const Profile *profile)
+{
+    const ProfileProcess *p = profile_process(profile);
+    NameBuffer text = {0};
+    const char *data = name_append(&text, "", 0);
+    for (size_t i = 0; data && i < p->argument_count; i++) {
+        const char *a = p->arguments[i];
+        const char *quote = *a == '\0' || strpbrk(a, " \t\"'\\$`;&|<>(){}*?") ? "'" : "";
+        if (i)
+            name_append(&text, " ", 1);
+        name_append(&text, quote, strlen(quote));
+        name_append(&text, a, strlen(a));
+        data = name_append(&text, quote, strlen(quote));
+    }
+    if (data && p->argument_count == 0) {
+        const char *name = p->full_path && *p->full_path ? p->full_path : p->short_name;
+        data = name_append(&text, name ? name : "", name ? strlen(name) : 0);
+    }
+    if (!data)
+        name_buffer_done(&text);
+    return text.data;
+}
+
+/* One line, escaped, cut to the width. */
+static void line_write(const View *view, const char *text, const char *style, FILE *out)
+{
+    NameBuffer safe = {0}, shown = {0};
+    if (text && name_append_terminal(&safe, text, view->ascii) &&
+        name_shorten(&shown, safe.data, view->width, view->ascii))
+        fprintf(out, "%s%s%s\n", view->color ? style : "", shown.data,
+                view->color && *style ? "\033[0m" : "");
+    name_buffer_done(&safe);
+    name_buffer_done(&shown);
+}
+
+static void figures_write(const View *view, FILE *out)
+{
+    char a[NUMBER_BYTES], b[NUMBER_BYTES], c[NUMBER_BYTES], d[NUMBER_BYTES];
+    const Profile *profile = view->profile;
+    uint64_t when = 0, peak = profile_peak(profile, &when);
+    size_t snapshots = profile_snapshot_count(profile);
+    const Values none = {0};
+    const Values *total = snapshots ? &profile_snapshot(profile, snapshots - 1)->total : &none;
+    const int64_t *v = total->v;
+    uint64_t since = when > profile_first_ns(profile) ? when - profile_first_ns(profile) : 0;
+    fprintf(out, "  peak         %10s  live, %s after the start\n", number_bytes(a, (int64_t)peak),
+            number_duration(b, since));
+    fprintf(out, "  allocations  %10s  of %s in all, %s temporary (%s)\n",
+            number_count(a, v[METRIC_TOTAL_COUNT]), number_bytes(b, v[METRIC_TOTAL_BYTES]),
+            number_count(c, v[METRIC_TEMPORARY]),
+            number_percent(d, v[METRIC_TEMPORARY], v[METRIC_TOTAL_COUNT]));
+    fprintf(out, "  live at end  %10s  in %s blocks, overhead %s\n",
+            number_bytes(a, v[METRIC_LIVE_BYTES]), number_count(b, v[METRIC_LIVE_COUNT]),
+            number_bytes(c, v[METRIC_OVERHEAD]));
+    const Values *inherited = profile_inherited(profile);
+    if (inherited && inherited->v[METRIC_LIVE_COUNT])
+        fprintf(out, "  inherited    %10s  in %s blocks of the parent, at the fork\n",
+                number_bytes(a, inherited->v[METRIC_LIVE_BYTES]),
+                number_count(b, inherited->v[METRIC_LIVE_COUNT]));
+}
+
+static void notes_write(const View *view, FILE *out)
+{
+    const ProfileProcess *p = profile_process(view->profile);
+    const ProfileError *damage = profile_damage(view->profile);
+    char *losses = losses_text(view->profile), *line = NULL;
+    if (losses && *losses && asprintf(&line, "  losses       %s", losses) >= 0) {
+        line_write(view, line, "\033[33m", out);
+        free(line);
+    }
+    free(losses);
+    if (damage && asprintf(&line, "  damage       %s (at byte %" PRIu64 " of the file)",
+                           damage->message, damage->offset) >= 0) {
+        line_write(view, line, "\033[33m", out);
+        free(line);
+    }
+    if (p->warning && *p->warning && asprintf(&line, "  warning      %s", p->warning) >= 0) {
+        line_write(view, line, "\033[33m", out);
+        free(line);
+    }
+    if (view->filter && asprintf(&line, "  filter       %s", view->filter) >= 0) {
+        line_write(view, line, "", out);
+        free(line);
+    }
+}
+
+int text_head_write(const View *view, FILE *out)
+{
+    const Profile *profile = view->profile;
+    const ProfileProcess *p = profile_process(profile);
+    char span[NUMBER_BYTES], end[64], *command = command_text(profile), *line = NULL;
+    if (!command)
+        return -ENOMEM;
+    uint64_t first = profile_first_ns(profile), last = profile_last_ns(profile);
+    line_write(view, view->title ? view->title : command, "\033[1m", out);
+    free(command);
+    const char *host = p->host_name && *p->host_name ? p->host_name : NULL;
+    if (asprintf(&line, "pid %u%s%s, %s, %s", p->pid, host ? " on " : "", host ? host : "",
+                 number_duration(span, last > first ? last - first : 0),
+                 end_text(profile, end, sizeof(end))) < 0)
+        return -ENOMEM;
+    line_write(view, line, "", out);
+    free(line);
+    fputc('\n', out);
+    figures_write(view, out);
+    notes_write(view, out);
+    fputc('\n', out);
+    return 0;
+}
+
+void text_heading_write(const View *view, bool removed, FILE *out)
+{
+    char sum[NUMBER_BYTES], from[NUMBER_BYTES], to[NUMBER_BYTES], *line = NULL;
+    uint64_t first = profile_first_ns(view->profile);
+    const Values *total = removed ? &view->total_removed : &view->total;
+    number_metric(sum, view->metric, total->v[view->metric]);
+    number_duration(to, view->at_ns > first ? view->at_ns - first : 0);
+    number_duration(from, view->from_ns > first ? view->from_ns - first : 0);
+    size_t stacks = 0;
+    for (size_t i = 0; i < view->stack_count; i++)
+        stacks += (removed ? view->stacks[i].removed : view->stacks[i].values).v[view->metric] != 0;
+    char count[NUMBER_BYTES];
+    number_count(count, (int64_t)stacks);
+    const char *words = metric_words(view->metric), *s = stacks == 1 ? "" : "s";
+    int n = view->interval ? asprintf(&line, "%s from %s to %s: %s %s, %s stack%s",
+                                      removed ? "Removed" : "Added", from, to, sum, words, count, s)
+                           : asprintf(&line, "%s %s at %s%s, %s stack%s", sum, words,
+                                      view->at_peak ? "the peak, " : "", to, count, s);
+    if (n < 0)
+        return;
+    line_write(view, line, "\033[1m", out);
+    free(line);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdbool.h>
+
+#include "export/export.h"
+
+/* What stands above the tree of a text report: program, span, key figures, losses in one line. */
+int text_head_write(const View *view, FILE *out);
+/* The line above one tree: what it shows and its sum. */
+void text_heading_write(const View *view, bool removed, FILE *out);
+
+/* "12 releases not seen, 3 stacks cut"; "" when nothing was lost. malloc'd, NULL: no memory. */
+char *losses_text(const Profile *profile);
+/* "exit status 0", "signal 9", "still running or killed". Static or in the buffer. */
+const char *end_text(const Profile *profile, char *buffer, size_t capacity);
+/* The command line, arguments with blanks quoted; not escaped. malloc'd, NULL: no memory. */
+char *command_text(const Profile *profile);

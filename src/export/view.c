@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Makes a View: values per stack from the profile, filter by regular expression, sort by metric.
+ * The expression is run once per label, not per frame of each stack; then each stack is a walk over
+ * a bit per label. No state; a View belongs to one thread, like the Profile it reads.
+ */
+#include "export/view.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool values_are_zero(const Values *values)
+{
+    for (size_t m = 0; m < METRIC_MAX; m++)
+        if (values->v[m] != 0)
+            return false;
+    return true;
+}
+
+static int stack_compare(const void *a, const void *b, void *context)
+{
+    const ViewStack *x = a, *y = b;
+    Metric metric = *(const Metric *)context;
+    int64_t p = x->values.v[metric] + x->removed.v[metric];
+    int64_t q = y->values.v[metric] + y->removed.v[metric];
+    return p != q ? (p > q ? -1 : 1) : x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+void view_sort(View *view)
+{
+    size_t kept = 0;
+    view->total = view->total_removed = (Values){0};
+    for (size_t i = 0; i < view->stack_count; i++) {
+        ViewStack *s = &view->stacks[i];
+        if (values_are_zero(&s->values) && values_are_zero(&s->removed))
+            continue;
+        for (size_t m = 0; m < METRIC_MAX; m++) {
+            view->total.v[m] += s->values.v[m];
+            view->total_removed.v[m] += s->removed.v[m];
+        }
+        view->stacks[kept++] = *s;
+    }
+    view->stack_count = kept;
+    qsort_r(view->stacks, kept, sizeof(*view->stacks), stack_compare, &view->metric);
+}
+
+/* ret_matches[label]: whether its function or module matches. */
+static int labels_match(const Labels *labels, const char *filter, bool **ret_matches)
+{
+    regex_t regex;
+    if (regcomp(&regex, filter, REG_EXTENDED | REG_NOSUB) != 0)
+        return -EINVAL;
+    size_t count = labels_count(labels);
+    bool *matches = calloc(count + 1, sizeof(*matches));
+    for (size_t i = 0; matches && i < count; i++) {
+        const Label *label = labels_get(labels, (uint32_t)i);
+        matches[i] = regexec(&regex, label->function, 0, NULL, 0) == 0 ||
+                     (label->module && regexec(&regex, label->module, 0, NULL, 0) == 0);
+    }
+    regfree(&regex);
+    *ret_matches = matches;
+    return matches ? 0 : -ENOMEM;
+}
+
+static bool stack_matches(const Labels *labels, uint32_t stack, const bool *matches)
+{
+    const uint32_t *path;
+    size_t depth = labels_path(labels, stack, &path);
+    for (size_t i = 0; i < depth; i++)
+        if (matches[path[i]])
+            return true;
+    return false;
+}
+
+static int moment_choose(const Profile *profile, const ViewOptions *options, View *view)
+{
+    uint64_t first = profile_first_ns(profile), last = profile_last_ns(profile), bytes;
+    if (profile_snapshot_count(profile) == 0)
+        return -ENOENT;
+    view->at_ns = options->interval ? options->to_ns : options->at_ns;
+    if (options->at_ns == VIEW_AT_PEAK && !options->interval) {
+        view->at_peak = true;
+        return profile_peak_between(profile, TIME_FIRST, TIME_LAST, &view->at_ns, &bytes);
+    }
+    if (view->at_ns == TIME_LAST || view->at_ns > last)
+        view->at_ns = last;
+    if (view->at_ns == TIME_FIRST)
+        view->at_ns = first;
+    view->from_ns = options->from_ns == TIME_FIRST ? first : options->from_ns;
+    return 0;
+}
+
+static int stacks_fill(const ViewOptions *options, size_t count, View *view)
+{
+    Values *added = calloc(count + 1, sizeof(*added));
+    Values *removed = options->interval ? calloc(count + 1, sizeof(*removed)) : NULL;
+    view->stacks = calloc(count + 1, sizeof(*view->stacks));
+    int r = -ENOMEM;
+    if (added && view->stacks && (removed || !options->interval))
+        r = options->interval
+                ? profile_between(view->profile, options->from_ns, options->to_ns, added, removed)
+                : profile_state(view->profile, view->at_ns, added);
+    for (size_t i = 0; r >= 0 && i < count; i++) {
+        view->stacks[i] = (ViewStack){.stack = (uint32_t)i, .values = added[i]};
+        if (removed)
+            view->stacks[i].removed = removed[i];
+    }
+    view->stack_count = count;
+    free(added);
+    free(removed);
+    return r < 0 ? r : 0;
+}
+
+static int stacks_filter(View *view)
+{
+    bool *matches;
+    int r = labels_match(view->labels, view->filter, &matches);
+    if (r < 0)
+        return r;
+    size_t kept = 0;
+    for (size_t i = 0; i < view->stack_count; i++)
+        if (stack_matches(view->labels, view->stacks[i].stack, matches))
+            view->stacks[kept++] = view->stacks[i];
+    view->stack_count = kept;
+    free(matches);
+    return 0;
+}
+
+int view_build(const Profile *profile, const Labels *labels, const ViewOptions *options,
+               View *ret_view)
+{
+    View view = {.profile = profile,
+                 .labels = labels,
+                 .symbolizer = options->symbolizer,
+                 .metric = options->metric,
+                 .interval = options->interval,
+                 .inverted = options->inverted,
+                 .collapse = options->collapse,
+                 .color = options->color,
+                 .ascii = options->ascii,
+                 .full = options->full,
+                 .width = options->width ? options->width : 80,
+                 .top = options->top,
+                 .granularity = options->granularity,
+                 .filter = options->filter,
+                 .title = options->title};
+    int r = moment_choose(profile, options, &view);
+    if (r >= 0)
+        r = stacks_fill(options, profile_stack_count(profile), &view);
+    if (r >= 0 && view.filter)
+        r = stacks_filter(&view);
+    if (r < 0) {
+        view_done(&view);
+        return r;
+    }
+    view_sort(&view);
+    *ret_view = view;
+    return 0;
+}
+
+void view_done(View *view)
+{
+    free(view->stacks);
+    view->stacks = NULL;
+    view->stack_count = 0;
+}
+
+void view_filter_error(const char *filter, char *ret_message, size_t capacity)
+{
+    regex_t regex;
+    int r = regcomp(&regex, filter, REG_EXTENDED | REG_NOSUB);
+    if (capacity)
+        ret_message[0] = '\0';
+    if (r != 0)
+        regerror(r, &regex, ret_message, capacity);
+    else
+        regfree(&regex);
+}
