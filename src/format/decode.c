@@ -20,8 +20,8 @@
 #include "base/bits.h"
 #include "memhawk.pb.h"
 
-/* Arrays larger than this are given back after a record: only hostile ones need it. */
-#define KEEP_ITEMS_MAX ((size_t)1 << 20)
+/* Arrays larger than this are given back after a record: few files need them twice. */
+#define KEEP_BYTES_MAX ((size_t)8 << 20)
 
 struct Decoder {
     Budget *budget;
@@ -568,7 +568,7 @@ RULES(snapshot_rules) = {
 
 #define VECTOR_RECYCLE(vector, budget)                                                             \
     do {                                                                                           \
-        if ((vector)->capacity > KEEP_ITEMS_MAX)                                                   \
+        if ((vector)->capacity * sizeof *(vector)->items > KEEP_BYTES_MAX)                         \
             vector_done(vector, budget);                                                           \
         (vector)->count = 0;                                                                       \
     } while (0)

@@ -18,6 +18,7 @@
  */
 
 #define MODEL_MEMORY_MAX (UINT64_C(4) << 30)
+#define DAMAGES_KEPT     16
 
 typedef struct ModuleState {
     ProfileModule pub;
@@ -54,9 +55,9 @@ struct Profile {
     bool ended;
     RecordReader *reader;
     Decoder *decoder;
-    ProfileError damage; /* the first; code 0: none */
-    ProfileError tail;   /* cut record at the end of a run that has ended */
-    size_t damage_count;
+    ProfileError damages[DAMAGES_KEPT]; /* the first ones */
+    size_t damage_count;                /* all */
+    ProfileError tail; /* cut record at the end of a run that has ended; code 0: none */
 
     /* what it says */
     ProfileProcess process;
@@ -97,6 +98,6 @@ uint32_t model_module_at(const Profile *profile, uint64_t address, bool exact);
 /* Index of the stack with that id; makes an undefined one where there is none. */
 int model_stack(Profile *profile, uint32_t trace_id, uint32_t *ret_stack);
 
-/* Notes something wrong with the file: the first is kept, all are counted. */
+/* Notes something wrong with the file: the first ones are kept, all are counted. */
 __attribute__((format(printf, 4, 5))) void model_damage(Profile *profile, int code, uint64_t offset,
                                                         const char *format, ...);

@@ -66,7 +66,9 @@ int profile_advance(Profile *profile, ProfileError *ret_error);
 /* NULL when the file ends at a record boundary and all of it was understood. A record cut at the
  * very end of a run that has not ended is not damage (profile_is_ended() is false then). */
 const ProfileError *profile_damage(const Profile *profile);
-/* How many things were wrong; profile_damage() tells the first. */
+/* How many things were wrong. profile_damage() tells the first, profile_damage_at() each of the first
+ * 16, in the order in which they were met; NULL beyond. */
+const ProfileError *profile_damage_at(const Profile *profile, size_t index);
 size_t profile_damage_count(const Profile *profile);
 
 const char *profile_path(const Profile *profile);

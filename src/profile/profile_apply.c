@@ -38,14 +38,16 @@ int model_new(uint64_t memory_max_bytes, Profile **ret_profile)
 
 void model_damage(Profile *profile, int code, uint64_t offset, const char *format, ...)
 {
+    size_t index = profile->damage_count++;
+    ProfileError *damage = &profile->damages[index];
     va_list args;
 
-    if (profile->damage_count++ > 0)
+    if (index >= DAMAGES_KEPT)
         return;
-    profile->damage.code = code;
-    profile->damage.offset = offset;
+    damage->code = code;
+    damage->offset = offset;
     va_start(args, format);
-    vsnprintf(profile->damage.message, sizeof profile->damage.message, format, args);
+    vsnprintf(damage->message, sizeof damage->message, format, args);
     va_end(args);
 }
 

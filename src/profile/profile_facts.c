@@ -32,9 +32,14 @@ int metric_find(const char *name, Metric *ret_metric)
 
 const ProfileError *profile_damage(const Profile *profile)
 {
-    if (profile->damage.code)
-        return &profile->damage;
-    return profile->tail.code ? &profile->tail : NULL;
+    return profile_damage_at(profile, 0);
+}
+
+const ProfileError *profile_damage_at(const Profile *profile, size_t index)
+{
+    if (index < profile->damage_count && index < DAMAGES_KEPT)
+        return &profile->damages[index];
+    return index == profile->damage_count && profile->tail.code ? &profile->tail : NULL;
 }
 
 size_t profile_damage_count(const Profile *profile)

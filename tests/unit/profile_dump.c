@@ -124,7 +124,7 @@ static void dump_window(const ProfileWindow *window, FILE *out)
 
 void profile_dump(const Profile *profile, FILE *out)
 {
-    const ProfileError *damage = profile_damage(profile);
+    const ProfileError *damage;
 
     dump_process(profile, out);
     dump_modules(profile, out);
@@ -136,7 +136,8 @@ void profile_dump(const Profile *profile, FILE *out)
         const ProfileMark *mark = profile_mark(profile, i);
         fprintf(out, "mark %" PRIu64 " thread=%u %s\n", mark->time_ns, mark->thread_id, mark->text);
     }
-    if (damage)
-        fprintf(out, "damage count=%zu code=%d offset=%" PRIu64 " %s\n",
-                profile_damage_count(profile), damage->code, damage->offset, damage->message);
+    fprintf(out, "damages %zu\n", profile_damage_count(profile));
+    for (size_t i = 0; (damage = profile_damage_at(profile, i)); i++)
+        fprintf(out, "damage code=%d offset=%" PRIu64 " %s\n", damage->code, damage->offset,
+                damage->message);
 }
