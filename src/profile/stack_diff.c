@@ -23,6 +23,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/bits.h"
 #include "profile/name_normal.h"
 #include "profile/stack_match.h"
 
@@ -46,9 +47,17 @@ typedef struct Normal {
     UT_hash_handle hh;
 } Normal;
 
+/* Groups that are equal but for renumbered parts of names. */
+typedef struct Kin {
+    uint64_t key;
+    uint32_t count[DIFF_SIDES];
+    UT_hash_handle hh;
+} Kin;
+
 typedef struct Group {
     DiffGroup public;
     uint32_t index;
+    Kin *kin;
     uint32_t *frames;
     uint32_t *normals;
     UT_hash_handle hh;
@@ -65,6 +74,7 @@ struct StackDiff {
     Name *names;
     Frame *by_key;
     Normal *normals;
+    Kin *kins;
     Frame **frames;
     size_t frame_count, frame_capacity;
     Side sides[DIFF_SIDES];
@@ -118,6 +128,12 @@ void stack_diff_free(StackDiff *diff)
     {
         HASH_DEL(diff->normals, normal);
         free(normal);
+    }
+    Kin *kin, *next_kin;
+    HASH_ITER(hh, diff->kins, kin, next_kin)
+    {
+        HASH_DEL(diff->kins, kin);
+        free(kin);
     }
     Name *name, *next_name;
     HASH_ITER(hh, diff->names, name, next_name)
@@ -281,6 +297,24 @@ static Group *new_group(const StackDiff *diff, const uint32_t *frames, size_t de
     return group;
 }
 
+static int count_kin(StackDiff *diff, DiffSide which, Group *group)
+{
+    uint64_t key = group->public.depth;
+    for (size_t i = 0; i < group->public.depth; i++)
+        key = hash_mix(key, group->normals[i]);
+    HASH_FIND(hh, diff->kins, &key, sizeof key, group->kin);
+    if (!group->kin) {
+        Kin *kin = calloc(1, sizeof *kin);
+        if (!kin)
+            return -ENOMEM;
+        kin->key = key;
+        HASH_ADD(hh, diff->kins, key, sizeof kin->key, kin);
+        group->kin = kin;
+    }
+    group->kin->count[which]++;
+    return 0;
+}
+
 int stack_diff_add(StackDiff *diff, DiffSide which, const uint32_t *frames, size_t depth,
                    uint32_t *ret_group)
 {
@@ -292,7 +326,7 @@ int stack_diff_add(StackDiff *diff, DiffSide which, const uint32_t *frames, size
     HASH_FIND(hh, side->by_frames, frames, depth * sizeof *frames, group);
     if (!group) {
         group = new_group(diff, frames, depth);
-        if (!group || push_group(side, group) < 0) {
+        if (!group || count_kin(diff, which, group) < 0 || push_group(side, group) < 0) {
             if (group)
                 free(group->frames);
             free(group);
@@ -391,7 +425,8 @@ static uint32_t differs_alone(const Side *other, const Group *group)
         size_t n = common_outer(other->groups[other->by_root[i]], group);
         best = n > best ? n : best;
     }
-    return frame_at(group, best);
+    /* the same path but for numbers in names: the leaf stands for it */
+    return frame_at(group, best < group->public.depth || best == 0 ? best : best - 1);
 }
 
 static void find_differing(const StackDiff *diff, DiffRow *row)
@@ -447,6 +482,8 @@ static void compare_row(const StackDiff *diff, Metric metric, DiffRow *row)
 static int compare_rows(const void *a, const void *b)
 {
     const DiffRow *x = a, *y = b;
+    if ((x->kind == DIFF_SAME) != (y->kind == DIFF_SAME))
+        return x->kind == DIFF_SAME ? 1 : -1;
     if (x->worst_only != y->worst_only)
         return x->worst_only ? 1 : -1;
     uint64_t p = (uint64_t)llabs(x->change), q = (uint64_t)llabs(y->change);
@@ -508,6 +545,14 @@ static DiffMatch match_of(const StackDiff *diff, const DiffRow *row)
     return memcmp(a->frames, b->frames, bytes) == 0 ? DIFF_MATCH_EXACT : DIFF_MATCH_RENAMED;
 }
 
+/* Siblings came or went, so that their numbers may have shifted: equal names prove little. */
+static bool is_renumbered(const StackDiff *diff, const DiffRow *row)
+{
+    int side = row->group[DIFF_BEFORE] != ID_NONE ? DIFF_BEFORE : DIFF_AFTER;
+    const Kin *kin = diff->sides[side].groups[row->group[side]]->kin;
+    return kin->count[0] > 0 && kin->count[1] > 0 && kin->count[0] != kin->count[1];
+}
+
 static void count_row(DiffSummary *summary, const DiffRow *row)
 {
     summary->count[row->kind]++;
@@ -517,20 +562,15 @@ static void count_row(DiffSummary *summary, const DiffRow *row)
         summary->nothing_in_common = false;
 }
 
-/* Appends the row to diff->rows if it changed. */
-static size_t add_row(StackDiff *diff, const StackMatch *match, Metric metric, uint32_t before,
-                      uint32_t after, size_t count, DiffSummary *summary)
+static void fill_row(StackDiff *diff, const StackMatch *match, Metric metric, uint32_t before,
+                     uint32_t after, DiffRow *row, DiffSummary *summary)
 {
-    DiffRow *row = &diff->rows[count];
     *row = (DiffRow){.group = {before, after}};
     row->match = match_of(diff, row);
-    row->ambiguous = stack_match_is_ambiguous(match, before, after);
+    row->ambiguous = stack_match_is_ambiguous(match, before, after) || is_renumbered(diff, row);
     compare_row(diff, metric, row);
     count_row(summary, row);
-    if (row->kind == DIFF_SAME)
-        return count;
     find_differing(diff, row);
-    return count + 1;
 }
 
 static void sum_side(const Side *side, Values *ret_sum)
@@ -557,16 +597,16 @@ int stack_diff_run(StackDiff *diff, Metric metric, const DiffRow **ret_rows,
         return r;
 
     for (uint32_t i = 0; i < before->count; i++)
-        count = add_row(diff, match, metric, i, stack_match_partner(match, DIFF_BEFORE, i), count,
-                        &summary);
+        fill_row(diff, match, metric, i, stack_match_partner(match, DIFF_BEFORE, i), &rows[count++],
+                 &summary);
     for (uint32_t i = 0; i < after->count; i++)
         if (stack_match_partner(match, DIFF_AFTER, i) == ID_NONE)
-            count = add_row(diff, match, metric, ID_NONE, i, count, &summary);
+            fill_row(diff, match, metric, ID_NONE, i, &rows[count++], &summary);
     stack_match_free(match);
     qsort(diff->rows, count, sizeof *diff->rows, compare_rows);
     sum_side(before, &summary.before);
     sum_side(after, &summary.after);
     *ret_rows = diff->rows;
     *ret_summary = summary;
-    return (int)count;
+    return (int)(count - summary.count[DIFF_SAME]);
 }

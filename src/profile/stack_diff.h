@@ -93,8 +93,9 @@ typedef struct DiffSummary {
 } DiffSummary;
 
 /*
- * Pairs and compares. *ret_rows: those that changed in the metric, largest change first; owned by
- * diff until the next run. Returns their number. May be called again for another metric.
+ * Pairs and compares. *ret_rows: first those that changed in the metric, largest change first, then
+ * the others (summary.count[DIFF_SAME]); owned by diff until the next run. Returns how many
+ * changed. May be called again for another metric.
  */
 int stack_diff_run(StackDiff *diff, Metric metric, const DiffRow **ret_rows,
                    DiffSummary *ret_summary);
