@@ -19,10 +19,15 @@
   //! module SUFFIX [deleted] [unloaded]
   //! warning TEXT             part of ProcessInfo.warning
   //! needs root | memory-gb N
-  //! no-oracle | oracle-live  don't compare with the oracle (counts depend on scheduling)
+  //! no-oracle                don't compare with the oracle (counts depend on scheduling)
   //! varying-output           stdout differs from run to run
   //! preload A,B,...          order of LD_PRELOAD; M is MemHawk, other words are files
   //! timeout SECONDS
+  //! exe NAME                 another executable made of this source
+  //! alias MODULE PROGRAM     a module whose symbols are read from that program's file instead
+  //! killed                   the file may end inside a record
+  //! unchecked                only that the program itself is as without us
+  //! no-overhead              the allocator is another: overhead figures don't hold
 
 FIGURES are name=value pairs: count bytes live_count live_bytes temporary overhead; a value is N,
 >=N, <=N or ~N (within 1 % or 1 MiB, whichever is larger). `@K` before the word chooses the
@@ -181,15 +186,12 @@ class Check:
         return ret
 
 
-SETTINGS = {"env", "status", "signal", "end", "files", "needs", "no-oracle", "oracle-live",
-            "varying-output", "preload", "timeout", "loss", "killed"}
-
-
 class Settings:
     def __init__(self, lines):
         self.env, self.losses, self.ends, self.checks = {}, {}, {}, []
         self.status, self.files, self.oracle, self.varying = 0, "1", True, False
         self.preload, self.timeout, self.killed, self.needs = None, 60, False, []
+        self.exe, self.aliases, self.overhead, self.checked = None, [], True, True
         for words in lines:
             self.line(words)
 
@@ -221,6 +223,14 @@ class Settings:
             self.losses.setdefault(index, {}).update(w.split("=", 1) for w in rest)
         elif word == "killed":
             self.killed = True
+        elif word == "unchecked":
+            self.checked = False
+        elif word == "no-overhead":
+            self.overhead = False
+        elif word == "exe":
+            self.exe = rest[0]
+        elif word == "alias":
+            self.aliases.append(rest)
         elif word == "needs":
             self.needs.append(rest)
         else:
@@ -265,47 +275,77 @@ def check_profiles(run, settings, roots):
             end = settings.ends.get(index, ["exit", "0"])
             have = [profile.end or "unknown", str(profile.status)]
             if have[:len(end)] != end:
-                ret.append("end of run is %s, expected %s" % (have, end))
+                ret.append("@%d end of run is %s, expected %s" % (index, have, end))
         for which, words in settings.checks:
             if which == index:
+                if not settings.overhead:
+                    words = [w for w in words if not w.startswith("overhead=")]
                 ret += ["@%d %s" % (index, text) for text in check.line(words)]
     missing = {i for i, _ in settings.checks if i >= len(run.profiles)}
     return ret + ["no profile @%d to check" % i for i in sorted(missing)]
 
 
-def run_variant(source, executable, variant):
+def oracle_on_trial(run, settings):
+    """The hand-computed totals of a lone process hold for the oracle too."""
+    if len(run.oracles) != 1:
+        return []
+    return [text for which, words in settings.checks if which == 0 and words[0] == "total"
+            for text in figures_fit([w for w in words[1:] if not w.startswith("overhead=")],
+                                    run.oracles[0], "the oracle's total")]
+
+
+def set_aliases(settings):
+    for module, program in settings.aliases:
+        profile_file.aliases[module] = os.path.join(Config.programs, program)
+
+
+def preload_of(bench, order, mode):
+    top = {"plain": None, "oracle": bench.oracle_lib, "memhawk": bench.lib}[mode]
+    if order is None:
+        return top or ""
+    paths = [top if w == "M" else w.replace("PROGRAMS", Config.programs) for w in order]
+    return ":".join(p for p in paths if p)
+
+
+def run_variant(source, variant):
     """The whole test of one program variant; returns complaints."""
     settings = Settings(variant.lines)
     check_needs(settings.needs)
-    name = os.path.splitext(os.path.basename(source))[0] + (":" + variant.name if variant.name
-                                                             else "")
-    bench = harness.Bench(name, settings.timeout)
+    stem = os.path.splitext(os.path.basename(source))[0]
+    executable = os.path.join(Config.programs, settings.exe or stem)
+    if not os.path.exists(executable):
+        raise Skip("%s was not built" % executable)
+    bench = harness.Bench(stem + (":" + variant.name if variant.name else ""), settings.timeout)
     try:
-        bench.extra_env = dict(settings.env, PROGRAMS=Config.programs)
+        bench.extra_env = {"PROGRAMS": Config.programs}
+        bench.extra_env.update((k, v.replace("PROGRAMS", Config.programs))
+                               for k, v in settings.env.items())
         argv = [executable] + variant.arguments
-        order = settings.preload
-        files = {"M": bench.lib, "O": bench.oracle_lib, "P": None}
 
-        def preload(mode):
-            if order is None:
-                return None
-            top = {"plain": None, "oracle": bench.oracle_lib, "memhawk": bench.lib}[mode]
-            paths = [top if w == "M" else w.replace("PROGRAMS", Config.programs) for w in order]
-            return ":".join(p for p in paths if p)
-        plain = dynamic(bench.run(argv, "plain", preload("plain")), Settings([]))
+        def run(mode):
+            return bench.run(argv, mode, preload_of(bench, settings.preload, mode))
+        plain = run("plain")
         if plain.status == 77:
             raise Skip(plain.stdout.strip() or "the program says so")
         if plain.status != settings.status:
             return ["plain run ends with %d, expected %d: %s" % (
                 plain.status, settings.status, harness.clip(plain.stderr))]
-        ret = []
-        ours = dynamic(bench.run(argv, "memhawk", preload("memhawk")), settings)
+        plain = dynamic(plain, Settings([]))
+        ret, theirs = [], None
+        if settings.oracle and Config.oracle:
+            theirs = run("oracle")
+            ret += oracle_on_trial(theirs, settings)
+        if not Config.lib:
+            return ret
+        ours = dynamic(run("memhawk"), settings)
+        set_aliases(settings)
         if settings.varying:
             plain = plain._replace(stdout=ours.stdout)
         ret += harness.same_output(plain, ours)
+        if not settings.checked:
+            return ret
         ret += check_profiles(ours, settings, (Config.programs, bench.base))
-        if settings.oracle:
-            theirs = bench.run(argv, "oracle", preload("oracle"))
+        if theirs:
             ret += harness.agrees_with_oracle(ours, theirs)
         return ret
     finally:

@@ -9,6 +9,7 @@ import bisect
 import collections
 import ctypes
 import functools
+import os
 import struct
 import subprocess
 
@@ -270,11 +271,12 @@ def symbols(path):
     return [], []
 
 
-# Where a test moves or deletes a module's file, it tells where its symbols are.
+# Where a test moves, deletes or strips a module's file, it tells where its symbols are.
 aliases = {}
 
 
 def symbol(path, address):
-    starts, names = symbols(aliases.get(path, path))
+    bare = os.path.basename(path.replace(" (deleted)", "")).replace("memfd:", "")
+    starts, names = symbols(aliases.get(bare, path))
     at = bisect.bisect_right(starts, address) - 1
     return names[at].split("@")[0] if at >= 0 else "?"

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Libraries that come and go. alpha and beta are one source built with two
+ * names, so that their code lies at the same offsets; what was allocated under
+ * an address must keep the name that the address had then.
+ *
+ *   //! run same_address same_address
+ *   //!   site alpha_alloc count=13 bytes=130 live_count=13
+ *   //!   site beta_alloc count=7 bytes=70 live_count=7
+ *   //!   stack alpha_alloc<call<main count=13
+ *   //!   stack beta_alloc<call<main count=7
+ *   //!   module libplug_alpha.so unloaded
+ *   //!   module libplug_beta.so unloaded
+ *   //! run elsewhere elsewhere
+ *   //!   site alpha_alloc count=11 bytes=110 live_count=11
+ *   //!   module libplug_alpha.so times 2
+ *   //! run both both
+ *   //!   site alpha_alloc count=5
+ *   //!   site beta_alloc count=6
+ *   //! run deleted deleted
+ *   //!   site alpha_alloc count=9 bytes=90
+ *   //!   module copy.so deleted
+ *   //! run replaced replaced
+ *   //!   site alpha_alloc count=9 bytes=90
+ *   //! run memory memory
+ *   //!   site alpha_alloc count=9 bytes=90
+ *   //! run many many
+ *   //!   site alpha_alloc count=400
+ *   //!   site beta_alloc count=400
+ */
+#include "trap.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static char alpha[4096], beta[4096];
+
+static void *load(const char *path)
+{
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    if (!plugin)
+        tell(2, "%s\n", dlerror());
+    CHECK(plugin);
+    return plugin;
+}
+
+SITE static void *call(void *plugin, const char *name, int count)
+{
+    void *(*make)(size_t) = (void *(*)(size_t))dlsym(plugin, name);
+
+    CHECK(make);
+    for (int i = 0; i < count; i++)
+        make(10);
+    return (void *)make;
+}
+
+static void same_address(void)
+{
+    void *plugin = load(alpha), *first = call(plugin, "alpha_alloc", 10), *second;
+
+    dlclose(plugin);
+    plugin = load(beta);
+    second = call(plugin, "beta_alloc", 7);
+    dlclose(plugin);
+    plugin = load(alpha);
+    CHECK(call(plugin, "alpha_alloc", 3) == first);
+    if (first != second) {
+        tell(1, "the kernel chose another address\n");
+        exit(77);
+    }
+}
+
+static void elsewhere(void)
+{
+    void *plugin = load(alpha);
+    char *first = call(plugin, "alpha_alloc", 5);
+    char *page = (char *)((uintptr_t)first & ~(uintptr_t)4095);
+
+    dlclose(plugin);
+    CHECK(mmap(page, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) ==
+          page);
+    plugin = load(alpha);
+    CHECK(call(plugin, "alpha_alloc", 6) != first);
+}
+
+static void both(void)
+{
+    void *a = load(alpha), *b = load(beta);
+
+    call(a, "alpha_alloc", 5);
+    call(b, "beta_alloc", 6);
+}
+
+static void copy_to(int to)
+{
+    char block[4096];
+    ssize_t size;
+    int from = open(alpha, O_RDONLY);
+
+    CHECK(from >= 0 && to >= 0);
+    while ((size = read(from, block, sizeof(block))) > 0)
+        CHECK(write(to, block, (size_t)size) == size);
+    close(from);
+}
+
+static void odd_file(const char *kind)
+{
+    char path[64] = "./copy.so";
+    int memory = !strcmp(kind, "memory");
+    int fd = memory ? memfd_create("plugin", 0) : open(path, O_RDWR | O_CREAT | O_EXCL, 0700);
+    void *plugin;
+
+    copy_to(fd);
+    if (strcmp(kind, "replaced")) {
+        if (!memory)
+            unlink(path);
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    }
+    plugin = load(path);
+    close(fd);
+    if (!strcmp(kind, "replaced"))
+        CHECK(unlink(path) == 0 && symlink(beta, path) == 0);
+    call(plugin, "alpha_alloc", 9);
+    tell(1, "//! alias %s libplug_alpha.so\n", memory ? "plugin" : "copy.so");
+}
+
+static void many(void)
+{
+    for (int i = 0; i < 400; i++) {
+        void *plugin = load(i % 2 ? alpha : beta);
+
+        call(plugin, i % 2 ? "alpha_alloc" : "beta_alloc", 2);
+        dlclose(plugin);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = argc > 1 ? argv[1] : "both";
+
+    snprintf(alpha, sizeof(alpha), "%s/libplug_alpha.so", getenv("PROGRAMS"));
+    snprintf(beta, sizeof(beta), "%s/libplug_beta.so", getenv("PROGRAMS"));
+    if (!strcmp(kind, "same_address"))
+        same_address();
+    else if (!strcmp(kind, "elsewhere"))
+        elsewhere();
+    else if (!strcmp(kind, "both"))
+        both();
+    else if (!strcmp(kind, "many"))
+        many();
+    else
+        odd_file(kind);
+    sleep_ms(1200);
+    return 0;
+}
