@@ -262,7 +262,7 @@ static uint64_t rising_time(Profile *profile, uint64_t time_ns, uint64_t offset)
         return time_ns < TIME_LAST - 1 ? time_ns : TIME_LAST - 1;
     previous = profile->snapshots.items[profile->snapshots.count - 1].time_ns;
     if (time_ns < previous)
-        model_damage(profile, -EBADMSG, offset, "time runs backwards by %.6f s",
+        model_damage(profile, -EBADMSG, offset, "time runs backwards by %.9f s",
                      (double)(previous - time_ns) / 1e9);
     if (time_ns <= previous)
         time_ns = previous + 1;
