@@ -31,6 +31,25 @@ typedef struct ParseState {
 /* Lines printed so far; tells whether a parser has explained its failure. */
 static unsigned lines_printed;
 
+/* argp's remark that "-o X" and "--output=X" are the same is known. */
+static char *filter_help(int key, const char *text, void *input)
+{
+    (void)input;
+    return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
+}
+
+static void print_help(const struct argp_state *state)
+{
+    char name[64];
+    struct argp_state loud = *state;
+    snprintf(name, sizeof(name), "memhawk %s", state->argv[0]);
+    loud.flags &= ~(unsigned)ARGP_NO_ERRS;
+    loud.name = name;
+    argp_state_help(&loud, stdout,
+                    ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG |
+                        ARGP_HELP_POST_DOC);
+}
+
 static error_t parse_help(int key, char *argument, struct argp_state *state)
 {
     ParseState *parse = state->input;
@@ -40,9 +59,9 @@ static error_t parse_help(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = parse->input;
         return 0;
     case KEY_HELP:
+        print_help(state);
         parse->help = true;
-        state->next = state->argc; /* nothing after it matters */
-        return 0;
+        return ECANCELED; /* nothing after it matters, nor what is missing before it */
     case ARGP_KEY_ERROR:
         parse->next = state->next;
         return 0;
@@ -89,7 +108,7 @@ static const struct argp_option *option_find(const struct argp *argp, const char
 {
     bool is_long = word[0] == '-' && word[1] == '-';
     size_t length = strcspn(word + 2, "=");
-    for (const struct argp_option *o = argp->options; o && (o->name || o->key); o++) {
+    for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++) {
         if (is_long && o->name && strlen(o->name) == length &&
             strncmp(o->name, word + 2, length) == 0)
             return o;
@@ -122,17 +141,12 @@ bool cli_parse(const struct argp *argp, int argc, char **argv, unsigned argp_fla
                int *ret_status)
 {
     const struct argp_child children[] = {{argp, 0, NULL, 0}, {0}};
-    const struct argp whole = {help_options, parse_help, argp->args_doc, argp->doc, children,
-                               NULL,         NULL};
+    const struct argp whole = {help_options, parse_help, NULL, NULL, children, filter_help, NULL};
     ParseState parse = {.input = input, .next = argc};
     unsigned lines_before = lines_printed;
 
     int r = argp_parse(&whole, argc, argv, argp_flags | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parse);
     if (parse.help) {
-        char name[64];
-        snprintf(name, sizeof(name), "memhawk %s", argv[0]);
-        argp_help(&whole, stdout,
-                  ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, name);
         *ret_status = CLI_OK;
         return false;
     }

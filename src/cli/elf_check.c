@@ -41,9 +41,9 @@ static void read_symbol(Elf *elf, const GElf_Shdr *section, const GElf_Sym *symb
     if (!name)
         return;
     bool defined = symbol->st_shndx != SHN_UNDEF;
-    int bind = GELF_ST_BIND(symbol->st_info), type = GELF_ST_TYPE(symbol->st_info);
-    if (defined && bind != STB_LOCAL && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
-        strcmp(name, "malloc") == 0) {
+    int type = GELF_ST_TYPE(symbol->st_info);
+    /* a hidden malloc is a local symbol in .symtab */
+    if (defined && (type == STT_FUNC || type == STT_GNU_IFUNC) && strcmp(name, "malloc") == 0) {
         MallocOwner owner = section->sh_type == SHT_DYNSYM ? MALLOC_EXPORTED : MALLOC_LOCAL;
         if (owner > facts->malloc_owner)
             facts->malloc_owner = owner;

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# bash completion for memhawk; sourced, or installed as
+# share/bash-completion/completions/memhawk. Works with and without the bash-completion package.
+
+# Replies with the words that begin like $1; the rest are the words.
+_memhawk_words() {
+    local begin=$1
+    shift
+    mapfile -t COMPREPLY < <(compgen -W "$*" -- "$begin")
+}
+
+# Replies with names of files ($1 = f) or folders (d).
+_memhawk_paths() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -"$1" -- "$2")
+}
+
+_memhawk_profiles() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -X '!*.binpb' -- "$1"; compgen -d -- "$1")
+}
+
+# Values of an option; false when it takes none that can be listed.
+_memhawk_value() {
+    case $1 in
+    --at) _memhawk_words "$2" peak end ;;
+    --from | --to) _memhawk_words "$2" start end ;;
+    --metric | -m)
+        _memhawk_words "$2" live-bytes live-count total-bytes total-count temporary overhead
+        ;;
+    --granularity | -g) _memhawk_words "$2" function line ;;
+    --format | -f) _memhawk_words "$2" text json folded html pprof speedscope heaptrack ;;
+    --follow) _memhawk_words "$2" none all ;;
+    --unwind) _memhawk_words "$2" cfi fp ;;
+    --sysroot | --debug-dir) _memhawk_paths d "$2" ;;
+    --output | -o) _memhawk_paths f "$2" ;;
+    --top | -n | --interval | -i | --depth | --filter) COMPREPLY=() ;;
+    *) return 1 ;;
+    esac
+}
+
+# `memhawk run`: options up to the program, then what the program's own completion knows.
+_memhawk_run() {
+    local i word
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        case $word in
+        --) ((i++)) && break ;;
+        --output | -o | --interval | -i | --depth | --follow | --unwind) ((i++)) ;;
+        -*) ;;
+        *) break ;;
+        esac
+    done
+    if ((i <= COMP_CWORD)) && [[ ${COMP_WORDS[i - 1]} == -- || $i -lt $COMP_CWORD ]]; then
+        if declare -F _command_offset >/dev/null; then
+            _command_offset "$i"
+        elif ((i == COMP_CWORD)); then
+            mapfile -t COMPREPLY < <(compgen -c -- "$1")
+        else
+            _memhawk_paths f "$1"
+        fi
+        return
+    fi
+    case $2 in
+    --follow | --unwind | --output | -o | --interval | -i | --depth) _memhawk_value "$2" "$1" ;;
+    *)
+        if [[ $1 == -* ]]; then
+            _memhawk_words "$1" --output -o --interval -i --depth --follow --unwind --quiet -q \
+                --help -h --
+        else
+            mapfile -t COMPREPLY < <(compgen -c -- "$1")
+        fi
+        ;;
+    esac
+}
+
+_memhawk_report() {
+    [[ $2 == --follow ]] || ! _memhawk_value "$2" "$1" || return 0
+    if [[ $1 == -* ]]; then
+        _memhawk_words "$1" --at --from --to --metric -m --filter --top -n --granularity -g \
+            --inverted --collapse-recursion --full --format -f --output -o --follow -F \
+            --sysroot --debug-dir --debuginfod --help -h
+    else
+        _memhawk_profiles "$1"
+    fi
+}
+
+_memhawk_info() {
+    ! _memhawk_value "$2" "$1" || return 0
+    if [[ $1 == -* ]]; then
+        _memhawk_words "$1" --json --sysroot --debug-dir --debuginfod --help -h
+    else
+        _memhawk_profiles "$1"
+    fi
+}
+
+_memhawk_help() {
+    _memhawk_words "$1" run report info help --help -h
+}
+
+_memhawk() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        _memhawk_words "$current" run report info help --help -h --version -V
+    elif declare -F "_memhawk_${COMP_WORDS[1]}" >/dev/null; then
+        "_memhawk_${COMP_WORDS[1]}" "$current" "$previous"
+    fi
+}
+
+complete -F _memhawk memhawk
