@@ -59,7 +59,8 @@ static void figures_print(TextTree *t, const TreeNode *node)
 static const char *location_text(TextTree *t, const Label *label)
 {
     name_buffer_clear(&t->location);
-    const char *place = label->file ? label->file : label->module;
+    /* The name of an unknown function has the module in it. */
+    const char *place = label->file ? label->file : label->known ? label->module : "";
     if (!name_append_terminal(&t->location, name_base(place), t->view->ascii))
         return NULL;
     if (label->file && label->line) {

@@ -6,6 +6,7 @@
  */
 #include "export/text_head.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,8 +27,8 @@ char *losses_text(const Profile *profile)
         {l->missed_frees, "releases not seen"},
         {l->write_failed, "bytes not written"},
         {l->reentrant_skipped, "calls not counted"},
-        {l->depth_cut, "allocations with a stack cut at the depth limit"},
-        {l->unwind_ended, "allocations with a stack that ends early"},
+        {l->depth_cut, "allocations with stacks cut at the depth limit"},
+        {l->unwind_ended, "allocations with stacks that end early"},
         {l->windows_dropped, "windows dropped"},
     };
     NameBuffer text = {0};
@@ -124,29 +125,48 @@ static void figures_write(const View *view, FILE *out)
                 number_count(b, inherited->v[METRIC_LIVE_COUNT]));
 }
 
+/* A note under a word of its own, broken at blanks, further lines below its text. */
+static void note_write(const View *view, const char *word, const char *text, const char *style,
+                       FILE *out)
+{
+    enum { INDENT = 15 };
+    NameBuffer safe = {0};
+    unsigned room = view->width > INDENT + 20 ? view->width - INDENT : 20;
+    const char *rest = name_append_terminal(&safe, text, view->ascii);
+    for (bool first = true; rest && *rest; first = false) {
+        size_t take = strlen(rest);
+        if (name_columns(rest) > room) { /* the last blank that fits; bytes are columns or more */
+            take = room;
+            while (take > 0 && rest[take] != ' ')
+                take--;
+            take = take ? take : strcspn(rest, " ");
+        }
+        fprintf(out, "  %-11s  %s%.*s%s\n", first ? word : "", view->color ? style : "", (int)take,
+                rest, view->color && *style ? "\033[0m" : "");
+        rest += take;
+        rest += *rest == ' ';
+    }
+    name_buffer_done(&safe);
+}
+
 static void notes_write(const View *view, FILE *out)
 {
+    static const char yellow[] = "\033[33m";
     const ProfileProcess *p = profile_process(view->profile);
     const ProfileError *damage = profile_damage(view->profile);
     char *losses = losses_text(view->profile), *line = NULL;
-    if (losses && *losses && asprintf(&line, "  losses       %s", losses) >= 0) {
-        line_write(view, line, "\033[33m", out);
-        free(line);
-    }
+    if (losses && *losses)
+        note_write(view, "losses", losses, yellow, out);
     free(losses);
-    if (damage && asprintf(&line, "  damage       %s (at byte %" PRIu64 " of the file)",
-                           damage->message, damage->offset) >= 0) {
-        line_write(view, line, "\033[33m", out);
+    if (damage && asprintf(&line, "%s (at byte %" PRIu64 " of the file)", damage->message,
+                           damage->offset) >= 0) {
+        note_write(view, "damage", line, yellow, out);
         free(line);
     }
-    if (p->warning && *p->warning && asprintf(&line, "  warning      %s", p->warning) >= 0) {
-        line_write(view, line, "\033[33m", out);
-        free(line);
-    }
-    if (view->filter && asprintf(&line, "  filter       %s", view->filter) >= 0) {
-        line_write(view, line, "", out);
-        free(line);
-    }
+    if (p->warning && *p->warning)
+        note_write(view, "warning", p->warning, yellow, out);
+    if (view->filter)
+        note_write(view, "filter", view->filter, "", out);
 }
 
 int text_head_write(const View *view, FILE *out)
@@ -186,11 +206,15 @@ void text_heading_write(const View *view, bool removed, FILE *out)
         stacks += (removed ? view->stacks[i].removed : view->stacks[i].values).v[view->metric] != 0;
     char count[NUMBER_BYTES];
     number_count(count, (int64_t)stacks);
-    const char *words = metric_words(view->metric), *s = stacks == 1 ? "" : "s";
-    int n = view->interval ? asprintf(&line, "%s from %s to %s: %s %s, %s stack%s",
-                                      removed ? "Removed" : "Added", from, to, sum, words, count, s)
-                           : asprintf(&line, "%s %s at %s%s, %s stack%s", sum, words,
-                                      view->at_peak ? "the peak, " : "", to, count, s);
+    const char *s = stacks == 1 ? "" : "s";
+    char words[64];
+    snprintf(words, sizeof(words), "%s", metric_words(view->metric));
+    words[0] = (char)toupper((unsigned char)words[0]);
+    int n = view->interval
+                ? asprintf(&line, "%s %s from %s to %s: %s, %s stack%s", words,
+                           removed ? "removed" : "added", from, to, sum, count, s)
+                : asprintf(&line, "%s at %s%s: %s, %s stack%s", words,
+                           view->at_peak ? "the peak, " : "", to, sum, count, s);
     if (n < 0)
         return;
     line_write(view, line, "\033[1m", out);
