@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The slow side of the rule cache (rules.h): what a pc is looked up by, and when an answer may be
+ * remembered. 64 Ki cells of 16 bytes in .bss; a page of them is touched when a pc falls into it.
+ * An address in no module is never remembered: code may be mapped there later without an epoch.
+ * Any thread may read and write any cell at any time; async-signal-safe.
+ */
+#include "unwind/rules.h"
+
+#include "base/bits.h"
+#include "unwind/cfi.h"
+#include "unwind/internal.h"
+#include "unwind/unwind.h"
+
+RuleCell rule_cells[1 << RULE_CELL_BITS];
+static _Atomic uint32_t rule_lap; /* epoch / 16384 that the cells belong to */
+
+/* What the walk's loop relies on without testing: a plain step from rsp goes up, by whole words. */
+static RuleBits rule_checked(Rule rule)
+{
+    bool plain = rule.kind == RULE_PLAIN;
+    if (plain && !rule.cfa_is_fp && (rule.cfa_offset < 8 || rule.cfa_offset % 8 != 0))
+        rule.kind = RULE_MISSING;
+    if (plain && rule.fp == RULE_FP_SAVED && rule.fp_offset % 8 != 0)
+        rule.kind = RULE_MISSING;
+    if (rule.kind != RULE_PLAIN)
+        rule = (Rule){.kind = rule.kind, .generation = rule.generation};
+    return rule_encode(rule);
+}
+
+COLD RuleBits rule_fill(uint64_t pc, uint64_t key)
+{
+    uint64_t lookup_pc = key & RULE_KEY_EXACT ? pc : pc - 1;
+    const UnwindModule *module = unwind_module_at(lookup_pc);
+    if (!module && unwind_modules_unknown(lookup_pc))
+        module = unwind_module_at(lookup_pc);
+    if (!module)
+        return rule_encode((Rule){.kind = RULE_MISSING});
+    Rule rule = {.kind = RULE_MISSING};
+    cfi_rule(module, lookup_pc, &rule);
+    rule.generation = (uint8_t)module->generation;
+    RuleBits bits = rule_checked(rule);
+    RuleCell *cell = rule_cell(pc);
+    atomic_store_explicit(&cell->check, pc ^ bits ^ key, memory_order_relaxed);
+    atomic_store_explicit(&cell->rule, bits, memory_order_relaxed);
+    return bits;
+}
+
+COLD void rule_epoch_changed(uint32_t epoch)
+{
+    uint32_t lap = epoch >> 14;
+    if (atomic_load_explicit(&rule_lap, memory_order_relaxed) == lap)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(rule_cells); i++) {
+        atomic_store_explicit(&rule_cells[i].check, 0, memory_order_relaxed);
+        atomic_store_explicit(&rule_cells[i].rule, 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&rule_lap, lap, memory_order_relaxed);
+}

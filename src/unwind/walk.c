@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Stack walks with a memo. unwind_walk() first looks for a remembered walk at equal (pc, sp) and
+ * verifies it: the words on the stack are compared in the order in which a walk reads them, inner to
+ * outer, ending at the first difference. Equal memory gives an equal walk, and these reads are the very
+ * reads of a real walk, so they are as safe. Else it walks by cached rules (rules.h), and where a frame is also
+ * in the walk returned last, with the same rest verified, takes that rest (walk_join.c).
+ *
+ * Budget: 4 instructions a verified frame and about 30 beside; about 30 a walked frame.
+ * Bans: locks, system calls but for a new stack or unknown code, libc calls, errno.
+ * One walk at a time per thread state; rules and modules are shared without locks.
+ */
+#include "unwind/walk.h"
+
+#include <string.h>
+
+#include "unwind/internal.h"
+
+size_t unwind_thread_bytes(unsigned max_depth)
+{
+    size_t entries = (size_t)LOG_WALKS * max_depth;
+    return sizeof(UnwindThread) + entries * (sizeof(Entry) + sizeof(Note));
+}
+
+void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_pointers)
+{
+    thread->max_depth = (uint16_t)max_depth;
+    thread->frame_pointers = frame_pointers;
+    thread->log_entries = LOG_WALKS * max_depth;
+    thread->epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
+    thread->epoch_key = rule_epoch_key(thread->epoch);
+}
+
+/* ---- log ---------------------------------------------------------------------------------------- */
+
+static void log_drop_oldest(UnwindThread *thread)
+{
+    Entry *preamble = &thread->log[thread->tail];
+    Memo *owner = (Memo *)preamble->sp;
+    if (owner->first == preamble + 1)
+        owner->pc = 0;
+    thread->tail += (uint32_t)preamble->word;
+}
+
+/* Most entries that a walk takes, with preamble and stops. */
+static uint32_t log_need(const UnwindThread *thread)
+{
+    return 2u * thread->max_depth + LOG_SPARE + 3;
+}
+
+static Entry *log_reserve(UnwindThread *thread)
+{
+    uint32_t need = log_need(thread);
+    if (thread->head + need > thread->log_entries) {
+        while (thread->tail < thread->lap_end)
+            log_drop_oldest(thread);
+        thread->lap_end = thread->head;
+        thread->head = thread->tail = 0;
+    }
+    while (thread->tail < thread->lap_end && thread->tail < thread->head + need)
+        log_drop_oldest(thread);
+    return &thread->log[thread->head + 1];
+}
+
+static void log_commit(UnwindThread *thread, Memo *memo)
+{
+    uint32_t taken = memo->entries + 3;
+    thread->log[thread->head] = (Entry){.sp = (uint64_t)memo, .word = taken};
+    thread->head += taken;
+}
+
+static COLD void forget_all(UnwindThread *thread)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(thread->memos); i++)
+        thread->memos[i].pc = 0;
+    thread->last = NULL;
+    thread->head = thread->tail = thread->lap_end = 0;
+    uint32_t epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
+    rule_epoch_changed(epoch);
+    thread->epoch = epoch;
+    thread->epoch_key = rule_epoch_key(epoch);
+}
+
+/* ---- walking ------------------------------------------------------------------------------------ */
+
+static const Entry *join_candidate(const UnwindThread *thread)
+{
+    static const Entry none = {.sp = UINT64_MAX};
+    const Memo *last = thread->last;
+    return last && last->pc != 0 ? last->first : &none;
+}
+
+/* The exact pc below a signal frame. */
+static COLD RuleBits rule_exact(const Walker *w)
+{
+    uint64_t key = w->thread->epoch_key | RULE_KEY_EXACT;
+    RuleCell *cell = rule_cell(w->at->word);
+    RuleBits rule = atomic_load_explicit(&cell->rule, memory_order_relaxed);
+    uint64_t check = atomic_load_explicit(&cell->check, memory_order_relaxed);
+    if ((check ^ rule ^ key) != w->at->word)
+        rule = rule_fill(w->at->word, key);
+    return rule | RULE_EXACT;
+}
+
+/* A return address that is none ends the walk; it is kept as a word that the walk depends on. */
+static COLD void end_of_stack(Walker *w, Entry *entry)
+{
+    walk_note(w->thread, entry)->rule = RULE_AUX;
+    if (entry->word != 0)
+        w->flags |= UNWIND_ENDED_EARLY;
+    w->next = entry + 1;
+}
+
+/*
+ * From the first frame outwards to the end. The loop itself does what nearly every frame needs; all
+ * else is in walk_step.c. What changes with each frame lives in locals and is stored for calls.
+ */
+static void walk_frames(Walker *w)
+{
+    UnwindThread *thread = w->thread;
+    const Entry *join = join_candidate(thread);
+    const uint64_t key = thread->epoch_key, high = w->high;
+    const unsigned max_depth = thread->max_depth;
+    Entry *at = w->at;
+    uint64_t pc = at->word, cfa = at->sp, acc = 0, power = 1;
+    unsigned frames = 1, tries = JOIN_TRIES;
+    for (;;) {
+        RuleCell *cell = rule_cell(pc);
+        RuleBits rule = atomic_load_explicit(&cell->rule, memory_order_relaxed);
+        uint64_t check = atomic_load_explicit(&cell->check, memory_order_relaxed);
+        if (UNLIKELY((check ^ rule ^ key) != pc)) {
+            if (pc < WALK_LOWEST_PC && frames > 1) {
+                end_of_stack(w, at);
+                frames--;
+                break;
+            }
+            thread->stats.rule_misses++;
+            rule = rule_fill(pc, key);
+        }
+        Entry *next = at + 1;
+        if (LIKELY(!(rule & RULE_NOT_FAST))) {
+            Note *note = walk_note(thread, at);
+            note->acc = acc;
+            note->rule = rule;
+            acc += pc * power;
+            power *= WALK_BASE;
+            cfa += (uint64_t)rule_cfa_offset(rule);
+            if (UNLIKELY(cfa > high)) {
+                w->next = next;
+                w->flags |= UNWIND_ENDED_EARLY;
+                break;
+            }
+            pc = stack_word(cfa - 8);
+        } else {
+            w->acc = acc;
+            w->power = power;
+            w->at = at;
+            w->exact = false;
+            StepEnd end = walker_step(w, rule);
+            while (end == STEP_ON && w->exact && frames < max_depth) {
+                frames++;
+                w->at = w->next;
+                *w->at = (Entry){.sp = w->cfa, .word = w->pc};
+                end = walker_step(w, rule_exact(w));
+            }
+            acc = w->acc;
+            power = w->power;
+            if (end != STEP_ON) {
+                w->flags |= end == STEP_EARLY ? UNWIND_ENDED_EARLY : 0;
+                break;
+            }
+            next = w->next;
+            cfa = w->cfa;
+            pc = w->pc;
+        }
+        at = next;
+        at->sp = cfa;
+        at->word = pc;
+        if (UNLIKELY(frames == max_depth)) {
+            w->next = at;
+            if (pc == 0)
+                end_of_stack(w, at);
+            else
+                w->flags |= UNWIND_DEPTH_CUT;
+            break;
+        }
+        frames++;
+        while (join->sp < cfa)
+            join++;
+        if (UNLIKELY(join->sp == cfa) && join->word == pc && tries > 0) {
+            tries--;
+            w->at = at;
+            w->acc = acc;
+            w->power = power;
+            w->frames = frames;
+            if (walker_join(w, join))
+                return;
+        }
+    }
+    w->acc = acc;
+    w->frames = frames;
+}
+
+static uint64_t stack_high(UnwindThread *thread, uint64_t sp)
+{
+    if (UNLIKELY(sp < thread->stack_low || sp >= thread->stack_high)) {
+        thread->stack_high = bounds_high(&thread->bounds, sp);
+        thread->stack_low = thread->bounds.spans[0].low;
+    }
+    return thread->stack_high;
+}
+
+static void put_stops(const UnwindThread *thread, Entry *end, uint64_t acc)
+{
+    end[0] = (Entry){.sp = (uint64_t)(&thread->zero + 1), .word = WALK_STOP_WORD};
+    end[1] = (Entry){.sp = UINT64_MAX};
+    *walk_note(thread, end) = (Note){.acc = acc, .rule = RULE_AUX};
+}
+
+static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
+                                                       const UnwindContext *context, Memo *memo)
+{
+    Entry *first = log_reserve(thread);
+    Walker walker;
+    Walker *w = &walker;
+    w->thread = thread;
+    w->first = w->at = w->fp_at = first;
+    w->aux_limit = first + log_need(thread) - thread->max_depth - 4;
+    w->fp = context->fp;
+    w->fp_incoming = true;
+    w->fp_live = w->forget = false;
+    w->flags = 0;
+    w->regs_at = NULL;
+    w->high = stack_high(thread, context->sp);
+    *first = (Entry){.sp = context->sp, .word = context->pc};
+    walk_frames(w);
+    put_stops(thread, w->next, w->acc);
+
+    Memo *into = w->forget ? &thread->scratch : memo;
+    uint64_t hash = hash_mix(w->acc, (uint64_t)w->flags << 16 | w->frames);
+    if (into->walk.hash != hash)
+        into->walk.tag = 0;
+    into->walk.hash = hash;
+    into->walk.depth = (uint16_t)w->frames;
+    into->walk.flags = w->flags;
+    into->first = first;
+    into->entries = (uint32_t)(w->next - first);
+    thread->stats.walks++;
+    if (w->forget)
+        return &into->walk;
+    memo->pc = context->pc;
+    memo->sp = context->sp;
+    memo->fp = context->fp;
+    memo->fp_live = w->fp_live;
+    log_commit(thread, memo);
+    thread->last = memo;
+    return &memo->walk;
+}
+
+/* Leaves the loop at the first stop at the latest. */
+static inline bool verified(const Entry *entry)
+{
+    for (;; entry += 4) {
+        if (stack_word(entry[0].sp - 8) != entry[0].word)
+            return entry[0].word == WALK_STOP_WORD;
+        if (stack_word(entry[1].sp - 8) != entry[1].word)
+            return entry[1].word == WALK_STOP_WORD;
+        if (stack_word(entry[2].sp - 8) != entry[2].word)
+            return entry[2].word == WALK_STOP_WORD;
+        if (stack_word(entry[3].sp - 8) != entry[3].word)
+            return entry[3].word == WALK_STOP_WORD;
+    }
+}
+
+static inline Memo *memo_cell(UnwindThread *thread, const UnwindContext *context)
+{
+    uint64_t mixed = (context->pc ^ context->sp * 0x2c1b3c6d) * UINT64_C(0x9e3779b97f4a7c15);
+    return &thread->memos[mixed >> (64 - MEMO_BITS)];
+}
+
+UnwindWalk *unwind_walk(UnwindThread *thread, const UnwindContext *context)
+{
+    if (UNLIKELY(atomic_load_explicit(&unwind_epoch, memory_order_relaxed) != thread->epoch))
+        forget_all(thread);
+    Memo *memo = memo_cell(thread, context);
+    if (LIKELY(memo->pc == context->pc && memo->sp == context->sp) &&
+        (!memo->fp_live || memo->fp == context->fp) && LIKELY(verified(memo->first + 1))) {
+        thread->last = memo;
+        thread->stats.verified++;
+        return &memo->walk;
+    }
+    return walk_anew(thread, context, memo);
+}
+
+size_t unwind_frames(const UnwindThread *thread, const UnwindWalk *walk, FrameWord *ret_frames)
+{
+    const Memo *memo = (const Memo *)((const char *)walk - offsetof(Memo, walk));
+    size_t depth = 0;
+    for (uint32_t i = 0; i < memo->entries; i++) {
+        RuleBits rule = walk_note(thread, &memo->first[i])->rule;
+        if (!(rule & RULE_AUX))
+            ret_frames[depth++] = frame_word(memo->first[i].word, rule);
+    }
+    return depth;
+}
+
+void unwind_thread_stats(const UnwindThread *thread, UnwindStats *ret_stats)
+{
+    *ret_stats = thread->stats;
+    ret_stats->walks += thread->stats.verified;
+}
