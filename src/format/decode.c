@@ -24,7 +24,7 @@
 #define KEEP_BYTES_MAX ((size_t)8 << 20)
 
 struct Decoder {
-    Budget *budget;
+    MemoryBudget *budget;
     Pool pool; /* texts of the current record */
     DecodedSnapshot snapshot;
     DecodedProcess process;
@@ -640,7 +640,7 @@ static int stream_close(Decoder *decoder, pb_istream_t *stream, bool ok)
     return decoder->error ? decoder->error : -EBADMSG;
 }
 
-int decoder_new(Budget *budget, Decoder **ret_decoder)
+int decoder_new(MemoryBudget *budget, Decoder **ret_decoder)
 {
     Decoder *decoder = calloc(1, sizeof *decoder);
 

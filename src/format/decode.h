@@ -123,7 +123,7 @@ typedef long (*DecodeRead)(void *context, uint8_t *buffer, size_t bytes);
 typedef struct Decoder Decoder;
 
 /* All that one record may decode to counts against BUDGET, which must outlive the decoder. */
-int decoder_new(Budget *budget, Decoder **ret_decoder);
+int decoder_new(MemoryBudget *budget, Decoder **ret_decoder);
 void decoder_free(Decoder *decoder);
 
 /*

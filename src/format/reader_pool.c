@@ -2,8 +2,8 @@
 /*
  * Counted memory for the reading side. Blocks of 4 KiB to 1 MiB, each twice the one before, so a
  * tiny profile stays tiny and a large one needs few blocks; a request above that gets a block of
- * its own. Everything counts against the Budget before malloc is asked, so the budget also bounds
- * what is wasted at the ends of blocks. O(1) per request.
+ * its own. Everything counts against the MemoryBudget before malloc is asked, so the budget also
+ * bounds what is wasted at the ends of blocks. O(1) per request.
  */
 #include "format/reader_pool.h"
 
@@ -19,7 +19,7 @@ struct PoolBlock {
     char data[];
 };
 
-static bool budget_take(Budget *budget, uint64_t bytes)
+static bool budget_take(MemoryBudget *budget, uint64_t bytes)
 {
     if (bytes > budget->limit_bytes - budget->used_bytes)
         return false;
@@ -114,7 +114,8 @@ void pool_done(Pool *pool)
     }
 }
 
-void *vector_grow(Budget *budget, void *items, size_t *capacity, size_t need, size_t item_bytes)
+void *vector_grow(MemoryBudget *budget, void *items, size_t *capacity, size_t need,
+                  size_t item_bytes)
 {
     size_t next = *capacity ? *capacity * 2 : 16;
     uint64_t more;
@@ -136,7 +137,7 @@ void *vector_grow(Budget *budget, void *items, size_t *capacity, size_t need, si
     return grown;
 }
 
-void vector_release(Budget *budget, void *items, size_t capacity, size_t item_bytes)
+void vector_release(MemoryBudget *budget, void *items, size_t capacity, size_t item_bytes)
 {
     budget->used_bytes -= (uint64_t)capacity * item_bytes;
     free(items);

@@ -10,16 +10,16 @@
  * against one budget, so that a small file cannot make us use all memory. Not for threads.
  */
 
-typedef struct Budget {
+typedef struct MemoryBudget {
     uint64_t used_bytes;
     uint64_t limit_bytes;
-} Budget;
+} MemoryBudget;
 
 typedef struct PoolBlock PoolBlock;
 
 /* Zero-initialise but for `budget`, which must outlive the pool. */
 typedef struct Pool {
-    Budget *budget;
+    MemoryBudget *budget;
     PoolBlock *blocks; /* newest first */
 } Pool;
 
@@ -39,8 +39,9 @@ void pool_done(Pool *pool);
     }
 
 /* realloc to at least NEED items (doubling); NULL: budget or memory exhausted, old array kept. */
-void *vector_grow(Budget *budget, void *items, size_t *capacity, size_t need, size_t item_bytes);
-void vector_release(Budget *budget, void *items, size_t capacity, size_t item_bytes);
+void *vector_grow(MemoryBudget *budget, void *items, size_t *capacity, size_t need,
+                  size_t item_bytes);
+void vector_release(MemoryBudget *budget, void *items, size_t capacity, size_t item_bytes);
 
 /* True when MORE further items fit. */
 #define vector_room(vector, budget, more)                                                          \

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The functions of include/memhawk.h. Each runs with thread_current cleared, as a hook does, so that
+ * nothing of it is counted and a signal handler that allocates meanwhile is right.
+ */
+#define MEMHAWK_RUNTIME
+#include "memhawk.h"
+
+#include <errno.h>
+
+#include "runtime/collector.h"
+#include "runtime/context.h"
+#include "runtime/record.h"
+#include "runtime/slow.h"
+#include "runtime/windows.h"
+
+static _Thread_local struct {
+    struct memhawk_counts counts;
+    bool valid;
+} last_window __attribute__((tls_model("initial-exec")));
+
+/* The caller's state with thread_current cleared; NULL: not recording. */
+static Thread *api_enter(void)
+{
+    if (!thread_owner)
+        slow_adopt();
+    Thread *thread = thread_owner;
+    if (!thread || thread == THREAD_BYPASS || !memhawk_v1_active())
+        return NULL;
+    thread_current = NULL;
+    return thread;
+}
+
+static void api_leave(Thread *thread)
+{
+    if (!thread->paused)
+        thread_current = thread;
+}
+
+int memhawk_v1_active(void)
+{
+    int mode = atomic_load_explicit(&runtime.mode, memory_order_relaxed);
+    return mode == MODE_ON || mode == MODE_FORKED;
+}
+
+memhawk_window memhawk_v1_window_begin(const char *name, int scope)
+{
+    if (!name || (scope != MEMHAWK_THREAD && scope != MEMHAWK_PROCESS))
+        return 0;
+    Thread *thread = api_enter();
+    if (!thread)
+        return 0;
+    Window *window = window_begin(thread, name, scope);
+    api_leave(thread);
+    return window ? window_handle(window) : 0;
+}
+
+int memhawk_v1_window_end(memhawk_window window)
+{
+    last_window.valid = false;
+    Thread *thread = window ? api_enter() : NULL;
+    if (!thread)
+        return window ? -ENOSYS : 0;
+    int ret = window_end(thread, window, &last_window.counts);
+    last_window.valid = ret == 0;
+    api_leave(thread);
+    return ret;
+}
+
+int memhawk_v1_window_stats(struct memhawk_counts *ret_stats)
+{
+    if (last_window.valid) {
+        *ret_stats = last_window.counts;
+        return 0;
+    }
+    *ret_stats = (struct memhawk_counts){
+        MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED,
+        MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED};
+    return -ENOENT;
+}
+
+int memhawk_v1_mark(const char *text)
+{
+    Thread *thread = api_enter();
+    if (!thread)
+        return -ENOSYS;
+    int ret = window_table_mark(text, atomic_load(&thread->owner));
+    api_leave(thread);
+    return ret;
+}
+
+int memhawk_v1_pause(void)
+{
+    Thread *thread = api_enter();
+    if (!thread)
+        return -ENOSYS;
+    thread->paused++;
+    return 0;
+}
+
+int memhawk_v1_resume(void)
+{
+    Thread *thread = thread_owner;
+    if (!thread || thread == THREAD_BYPASS || !thread->paused)
+        return memhawk_v1_active() ? -EINVAL : -ENOSYS;
+    if (--thread->paused == 0)
+        thread_current = thread;
+    return 0;
+}
+
+int memhawk_v1_snapshot(void)
+{
+    Thread *thread = api_enter();
+    if (!thread)
+        return -ENOSYS;
+    bool written = collector_flush(END_NONE, 0, 1000000000);
+    api_leave(thread);
+    return written ? 0 : -ETIMEDOUT;
+}
+
+int memhawk_v1_alloc(const void *ptr, size_t size)
+{
+    UnwindContext context = CONTEXT();
+    Thread *thread = ptr ? api_enter() : NULL;
+    if (!thread)
+        return ptr ? -ENOSYS : -EINVAL;
+    if (!thread->paused && livemap_init(&runtime.custom, 3) == 0)
+        record_alloc(thread, &runtime.custom, (void *)ptr, size, size, &context);
+    api_leave(thread);
+    return 0;
+}
+
+int memhawk_v1_free(const void *ptr)
+{
+    Thread *thread = api_enter();
+    if (!thread)
+        return -ENOSYS;
+    LiveEntry *entry = runtime.custom.root ? livemap_find(&runtime.custom, ptr) : NULL;
+    uint64_t value = entry ? atomic_exchange(entry, 0) : 0;
+    if (value)
+        record_free(thread, value, ptr, 0, true);
+    api_leave(thread);
+    return 0;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Endings: exit (our destructor), _exit, quick_exit, exec. Each writes the last snapshot before the
+ * real function; a failed exec goes on recording, and later snapshots follow.
+ *
+ * The raw process id tells a vfork child, which shares our memory but must not speak for its
+ * parent.
+ *
+ * The variadic exec functions gather their arguments into an array on the stack, as libc does: they
+ * may be called in a vfork child or a signal handler.
+ */
+#include "runtime/endings.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/sys.h"
+#include "runtime/collector.h"
+#include "runtime/log.h"
+#include "runtime/real.h"
+#include "runtime/runtime.h"
+#include "runtime/slow.h"
+
+extern char **environ;
+
+static _Atomic int exit_status = -1; /* not known: main returned */
+static _Atomic bool ended;
+
+static bool is_recording(void)
+{
+    return atomic_load(&runtime.mode) == MODE_ON &&
+           runtime.pid == (uint32_t)sys_call(SYS_getpid);
+}
+
+void endings_flush(EndReason reason, int status)
+{
+    if (!is_recording())
+        return;
+    int saved_errno = errno;
+    if (!atomic_exchange(&ended, reason != END_EXEC))
+        collector_flush(reason, status, 0);
+    errno = saved_errno;
+}
+
+static void on_quick_exit(void)
+{
+    endings_flush(END_QUICK_EXIT, atomic_load(&exit_status));
+}
+
+int endings_exit_status(void)
+{
+    return atomic_load(&exit_status);
+}
+
+void endings_start(void)
+{
+    at_quick_exit(on_quick_exit);
+}
+
+EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+    slow_boot();
+    endings_flush(END_UNDERSCORE_EXIT, status);
+    real._exit(status);
+}
+
+EXPORT __attribute__((noreturn)) void _Exit(int status)
+{
+    _exit(status);
+}
+
+EXPORT __attribute__((noreturn)) void exit(int status)
+{
+    slow_boot();
+    atomic_store(&exit_status, status);
+    real.exit(status);
+}
+
+EXPORT __attribute__((noreturn)) void quick_exit(int status)
+{
+    slow_boot();
+    atomic_store(&exit_status, status);
+    real.quick_exit(status);
+}
+
+/* ---- exec ------------------------------------------------------------------------------------ */
+
+static void before_exec(void)
+{
+    slow_boot();
+    endings_flush(END_EXEC, 0);
+}
+
+EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
+{
+    before_exec();
+    return real.execve(path, arguments, environment);
+}
+
+EXPORT int execv(const char *path, char *const arguments[])
+{
+    before_exec();
+    return real.execv(path, arguments);
+}
+
+EXPORT int execvp(const char *file, char *const arguments[])
+{
+    before_exec();
+    return real.execvp(file, arguments);
+}
+
+EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
+{
+    before_exec();
+    return real.execvpe(file, arguments, environment);
+}
+
+EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
+{
+    before_exec();
+    return real.fexecve(fd, arguments, environment);
+}
+
+EXPORT int execveat(int folder, const char *path, char *const arguments[],
+                    char *const environment[], int flags)
+{
+    before_exec();
+    if (!real.execveat) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return real.execveat(folder, path, arguments, environment, flags);
+}
+
+static size_t count_arguments(va_list *list)
+{
+    size_t count = 1;
+    while (va_arg(*list, char *))
+        count++;
+    return count + 1;
+}
+
+/* Runs CALL with `arguments` (first, list..., NULL) and, for execle, `environment` behind it. */
+#define WITH_ARGUMENTS(first, call)                                                                \
+    do {                                                                                           \
+        va_list list;                                                                              \
+        va_start(list, first);                                                                     \
+        size_t count = count_arguments(&list);                                                     \
+        va_end(list);                                                                              \
+        char **arguments = __builtin_alloca(count * sizeof(char *));                               \
+        va_start(list, first);                                                                     \
+        arguments[0] = (char *)(first);                                                            \
+        for (size_t i = 1; i < count; i++)                                                         \
+            arguments[i] = va_arg(list, char *);                                                   \
+        int ret = (call);                                                                          \
+        va_end(list);                                                                              \
+        return ret;                                                                                \
+    } while (0)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+    WITH_ARGUMENTS(first, execv(path, arguments));
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+    WITH_ARGUMENTS(first, execvp(file, arguments));
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+    WITH_ARGUMENTS(first, execve(path, arguments, va_arg(list, char **)));
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Boot, in two steps.
+ *
+ * The first allocation, which may come from the dynamic loader before any constructor ran, resolves
+ * the real functions, reads the settings and prepares the tables: from then on everything is
+ * counted. The constructor then decides by name whether this process is recorded, and starts what
+ * needs libc: the file and its thread, signal and fork handlers.
+ *
+ * A child of fork starts in MODE_FORKED and does nothing before its first allocation, so that a
+ * child that only calls exec or _exit pays nothing.
+ */
+#include "runtime/runtime.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "runtime/arena.h"
+#include "runtime/collector.h"
+#include "runtime/drain.h"
+#include "runtime/endings.h"
+#include "runtime/log.h"
+#include "runtime/real.h"
+#include "runtime/signals.h"
+#include "runtime/slow.h"
+#include "runtime/thread.h"
+#include "runtime/windows.h"
+#include "unwind/unwind.h"
+
+#include <linux/membarrier.h>
+
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+__asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
+
+Runtime runtime;
+static Sums inherited;
+static bool started; /* the constructor has run */
+
+uint64_t runtime_now_ns(void)
+{
+    return clock_monotonic_ns() + runtime.clock_offset_ns;
+}
+
+static void set_clock(void)
+{
+    uint64_t wall_ns = clock_wall_ns();
+    runtime.clock_offset_ns = wall_ns - clock_monotonic_ns();
+    runtime.start_wall_ns = wall_ns;
+}
+
+static uint32_t raw_pid(void)
+{
+    return (uint32_t)sys_call(SYS_getpid);
+}
+
+static bool prepare_tables(void)
+{
+    void *own_malloc = dlsym(RTLD_DEFAULT, "__libc_malloc");
+    runtime.allocator = (const void *)real.malloc;
+    bool glibc = own_malloc && own_malloc == (void *)real.malloc;
+    unwind_dl_find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    dlerror(); /* a message of a failed look-up must not reach the program... */
+    dlerror(); /* ...nor stay allocated */
+    runtime.glibc_malloc = glibc;
+    return livemap_init(&runtime.heap, glibc ? 5 : 3) == 0 && stacks_init() == 0 &&
+           (runtime.config.unwind == CONFIG_UNWIND_NONE ||
+            unwind_init(arena_for_unwinder) == 0);
+}
+
+void runtime_boot(void)
+{
+    int expected = MODE_NEW;
+    if (!atomic_compare_exchange_strong(&runtime.mode, &expected, MODE_BOOTING))
+        return;
+    int saved_errno = errno;
+    runtime.pid = raw_pid();
+    set_clock();
+    bool ready = real_resolve();
+    config_read(&runtime.config);
+    ready = ready && runtime.config.enabled && !getauxval(AT_SECURE) && prepare_tables();
+    atomic_store(&runtime.mode, ready ? MODE_ON : MODE_OFF);
+    errno = saved_errno;
+}
+
+/* ---- names and filters ----------------------------------------------------------------------- */
+
+static void read_short_name(void)
+{
+    char path[4096];
+    long length = sys_call(SYS_readlink, "/proc/self/exe", path, sizeof(path) - 1);
+    path[length > 0 ? length : 0] = 0;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t bytes = strlen(name) < sizeof(runtime.short_name) ? strlen(name)
+                                                             : sizeof(runtime.short_name) - 1;
+    memcpy(runtime.short_name, name, bytes);
+    runtime.short_name[bytes] = 0;
+}
+
+static void read_folder(void)
+{
+    const char *wanted = runtime.config.output;
+    size_t used = 0;
+    if (wanted[0] != '/') {
+        long got = sys_call(SYS_getcwd, runtime.folder, sizeof(runtime.folder));
+        used = got > 1 ? (size_t)got - 1 : 0;
+        if (used && wanted[0] && used + 1 < sizeof(runtime.folder))
+            runtime.folder[used++] = '/';
+    }
+    size_t length = strlen(wanted);
+    if (used + length >= sizeof(runtime.folder))
+        length = 0;
+    memcpy(runtime.folder + used, wanted, length);
+    runtime.folder[used + length] = 0;
+}
+
+/* regcomp allocates: that passes through uncounted. An expression that is none matches all. */
+static bool name_matches(const char *expression, const char *setting)
+{
+    regex_t regex;
+    Thread *current = thread_current, *owner = thread_owner;
+    thread_current = NULL;
+    thread_owner = THREAD_BYPASS;
+    bool matches = true;
+    if (regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB) == 0) {
+        matches = regexec(&regex, runtime.short_name, 0, NULL, 0) == 0;
+        regfree(&regex);
+    } else if (runtime.config.log >= CONFIG_LOG_WARN) {
+        log_line("wrong value for ", setting, ", allowed: a POSIX extended regular expression; "
+                 "all programs match");
+    }
+    thread_owner = owner;
+    thread_current = current;
+    return matches;
+}
+
+/* Whether a descendant of the first process is recorded. */
+static bool follows(void)
+{
+    switch (runtime.config.follow) {
+    case CONFIG_FOLLOW_NONE: return false;
+    case CONFIG_FOLLOW_REGEX: return name_matches(runtime.config.follow_regex, "MEMHAWK_FOLLOW");
+    default: return true;
+    }
+}
+
+static bool is_wanted(void)
+{
+    if (runtime.config.name_filter[0] &&
+        !name_matches(runtime.config.name_filter, "MEMHAWK_NAME_FILTER"))
+        return false;
+    bool descendant = runtime.config.root_pid && runtime.config.root_pid != runtime.pid;
+    return !descendant || follows();
+}
+
+static void go_silent(void)
+{
+    atomic_store(&runtime.mode, MODE_OFF);
+    thread_current = NULL;
+    thread_owner = THREAD_BYPASS;
+}
+
+/* ---- the constructor ------------------------------------------------------------------------- */
+
+static void check_interposition(void)
+{
+    if (dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc)
+        runtime.warning = "another malloc stands before the recorder (the program defines its own, "
+                          "or another library is preloaded first): its allocations are not seen";
+}
+
+static void start_recording(void)
+{
+    sys_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    writer_prepare(runtime.folder, runtime.short_name);
+    collector_start(NULL);
+}
+
+static void after_fork_in_child(void);
+
+__attribute__((constructor(101))) static void runtime_start(void)
+{
+    int saved_errno = errno;
+    slow_boot();
+    if (atomic_load(&runtime.mode) == MODE_ON) {
+        read_short_name();
+        read_folder();
+        config_complain(&runtime.config);
+        if (is_wanted()) {
+            check_interposition();
+            pthread_atfork(NULL, NULL, after_fork_in_child);
+            signals_start();
+            endings_start();
+            start_recording();
+            started = true;
+        } else {
+            go_silent();
+        }
+    }
+    errno = saved_errno;
+}
+
+__attribute__((destructor(101))) static void runtime_end(void)
+{
+    endings_flush(END_EXIT, endings_exit_status());
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+static void after_fork_in_child(void)
+{
+    thread_current = NULL;
+    if (atomic_load(&runtime.mode) != MODE_ON || thread_owner == THREAD_BYPASS)
+        return;
+    thread_owner = NULL;
+    atomic_store(&runtime.mode, MODE_FORKED);
+}
+
+void runtime_boot_child(void)
+{
+    int expected = MODE_FORKED;
+    if (!atomic_compare_exchange_strong(&runtime.mode, &expected, MODE_BOOTING))
+        return;
+    runtime.pid = raw_pid();
+    unwind_after_fork();
+    stacks_after_fork();
+    thread_after_fork();
+    collector_after_fork();
+    writer_after_fork();
+    windows_after_fork();
+    if (!started || !follows()) {
+        atomic_store(&runtime.mode, MODE_OFF);
+        return;
+    }
+    set_clock();
+    drain_after_fork(&inherited);
+    int64_t live = (int64_t)(inherited.alloc_bytes - inherited.free_bytes);
+    atomic_store(&runtime.live_sum, live);
+    atomic_store(&runtime.peak_bytes, live);
+    atomic_store(&runtime.peak_ns, runtime.start_wall_ns);
+    atomic_store(&runtime.captured_bytes, 0);
+    atomic_store(&runtime.mode, MODE_ON);
+    sys_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    collector_start(&inherited);
+}
+
+EXPORT pid_t _Fork(void)
+{
+    if (!real._Fork) {
+        errno = ENOSYS;
+        return -1;
+    }
+    pid_t pid = real._Fork();
+    if (pid == 0)
+        after_fork_in_child();
+    return pid;
+}

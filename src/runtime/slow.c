@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The slow path of the hooks. enter() finds a thread state to record with, or says that this call
+ * passes through: while booting, in silent processes, in a vfork child, on a paused thread (whose
+ * releases of counted blocks still count).
+ *
+ * Threads are noticed to end by a pthread key whose destructor gives the state free; a later call on
+ * the same thread simply adopts again. Keys below 32 live in the thread's descriptor, so setting
+ * ours allocates nothing; where we could not get such a key, the collector finds dead owners.
+ */
+#include "runtime/slow.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/collector.h"
+#include "runtime/record.h"
+
+enum { INLINE_KEYS = 32 };
+
+static _Atomic int key_state; /* 0 not tried, 1 in use, 2 none */
+static unsigned thread_key;
+
+static void on_thread_end(void *unused)
+{
+    (void)unused;
+    Thread *thread = thread_owner;
+    if (!thread || thread == THREAD_BYPASS)
+        return;
+    thread_current = NULL;
+    if (thread->live_delta)
+        record_push(thread, 0);
+    thread_owner = NULL;
+    thread_release(thread);
+}
+
+static void watch_thread_end(void)
+{
+    int expected = 0;
+    if (atomic_compare_exchange_strong(&key_state, &expected, 2) && real.pthread_key_create &&
+        real.pthread_key_create(&thread_key, on_thread_end) == 0 && thread_key < INLINE_KEYS)
+        atomic_store(&key_state, 1);
+    if (atomic_load(&key_state) == 1)
+        real.pthread_setspecific(thread_key, (void *)1);
+}
+
+/* NULL: pass through. *ret_nested: give it back with leave(). */
+static Thread *enter(bool *ret_nested)
+{
+    *ret_nested = false;
+    int mode = atomic_load_explicit(&runtime.mode, memory_order_acquire);
+    if (mode == MODE_NEW)
+        runtime_boot();
+    else if (mode == MODE_FORKED)
+        runtime_boot_child();
+    if (atomic_load_explicit(&runtime.mode, memory_order_acquire) != MODE_ON)
+        return NULL;
+    Thread *owner = thread_owner;
+    if (owner == THREAD_BYPASS || (owner && owner->paused))
+        return NULL;
+    if (owner) {
+        *ret_nested = true;
+        return thread_adopt(atomic_load_explicit(&owner->owner, memory_order_relaxed));
+    }
+    Thread *thread = thread_adopt(sys_gettid());
+    if (!thread)
+        return NULL;
+    thread_owner = THREAD_BYPASS;
+    watch_thread_end();
+    thread_owner = thread;
+    return thread;
+}
+
+static void leave(Thread *thread, bool nested)
+{
+    if (!nested) {
+        thread_current = thread;
+        return;
+    }
+    if (thread->live_delta)
+        record_push(thread, 0);
+    thread_release(thread);
+}
+
+/* A call that should have counted and does not: no state could be had. */
+static void count_skipped(void)
+{
+    if (atomic_load_explicit(&runtime.mode, memory_order_relaxed) == MODE_ON && !thread_owner)
+        atomic_fetch_add(&runtime.loss_reentrant, 1);
+}
+
+static bool booting(void)
+{
+    return atomic_load_explicit(&runtime.mode, memory_order_acquire) == MODE_BOOTING;
+}
+
+void slow_boot(void)
+{
+    if (atomic_load_explicit(&runtime.mode, memory_order_acquire) == MODE_NEW)
+        runtime_boot();
+}
+
+void slow_adopt(void)
+{
+    bool nested;
+    if (thread_owner)
+        return;
+    Thread *thread = enter(&nested);
+    if (thread)
+        leave(thread, nested);
+}
+
+void slow_record_alloc(void *block, size_t size, const UnwindContext *context)
+{
+    bool nested;
+    Thread *thread = enter(&nested);
+    if (!thread) {
+        count_skipped();
+        return;
+    }
+    record_alloc(thread, &runtime.heap, block, size, record_usable(block), context);
+    leave(thread, nested);
+}
+
+static void *early_or_fail(size_t size)
+{
+    void *block = early_alloc(size);
+    if (!block)
+        errno = ENOMEM;
+    return block;
+}
+
+void *slow_malloc(size_t size, const UnwindContext *context)
+{
+    slow_boot();
+    if (booting())
+        return early_or_fail(size);
+    void *block = real.malloc(size);
+    if (block)
+        slow_record_alloc(block, size, context);
+    return block;
+}
+
+void *slow_calloc(size_t count, size_t size, const UnwindContext *context)
+{
+    slow_boot();
+    if (booting())
+        return early_or_fail(count * size);
+    void *block = real.calloc(count, size);
+    if (block)
+        slow_record_alloc(block, count * size, context);
+    return block;
+}
+
+/* Takes the block out of the live map; 0: not known. */
+static uint64_t forget(void *block)
+{
+    LiveEntry *entry = runtime.heap.root ? livemap_find(&runtime.heap, block) : NULL;
+    return entry ? atomic_exchange_explicit(entry, 0, memory_order_relaxed) : 0;
+}
+
+static void remember_again(void *block, uint64_t value)
+{
+    LiveEntry *entry = value ? livemap_find(&runtime.heap, block) : NULL;
+    if (entry)
+        atomic_store_explicit(entry, value, memory_order_relaxed);
+}
+
+/* Counts the release of a block whose entry was VALUE; a paused thread's state serves for it. */
+static void slow_record_free(uint64_t value, const void *block, size_t usable)
+{
+    bool nested;
+    Thread *thread = enter(&nested);
+    if (!thread && thread_owner && thread_owner != THREAD_BYPASS) {
+        nested = true;
+        thread = thread_adopt(atomic_load_explicit(&thread_owner->owner, memory_order_relaxed));
+    }
+    if (!thread)
+        return;
+    record_free(thread, value, block, usable, false);
+    leave(thread, nested);
+}
+
+static bool in_bypass(void)
+{
+    return thread_owner == THREAD_BYPASS ||
+           atomic_load_explicit(&runtime.mode, memory_order_relaxed) == MODE_OFF;
+}
+
+void slow_free(void *block)
+{
+    if (!block || early_owns(block))
+        return;
+    slow_boot();
+    if (atomic_load_explicit(&runtime.mode, memory_order_acquire) == MODE_FORKED)
+        runtime_boot_child();
+    uint64_t value = in_bypass() ? 0 : forget(block);
+    if (value)
+        slow_record_free(value, block, record_usable(block));
+    real.free(block);
+}
+
+static void *realloc_early(void *block, size_t size, const UnwindContext *context)
+{
+    if (size == 0)
+        return NULL;
+    void *fresh = slow_malloc(size, context);
+    if (fresh)
+        memcpy(fresh, block, early_size(block) < size ? early_size(block) : size);
+    return fresh;
+}
+
+void *slow_realloc(void *block, size_t size, const UnwindContext *context)
+{
+    if (!block)
+        return slow_malloc(size, context);
+    if (early_owns(block))
+        return realloc_early(block, size, context);
+    slow_boot();
+    if (atomic_load_explicit(&runtime.mode, memory_order_acquire) == MODE_FORKED)
+        runtime_boot_child();
+    uint64_t value = in_bypass() ? 0 : forget(block);
+    size_t usable = value ? record_usable(block) : 0;
+    void *fresh = real.realloc(block, size);
+    if (!fresh && size) {
+        remember_again(block, value);
+        return NULL;
+    }
+    if (value)
+        slow_record_free(value, block, usable);
+    if (fresh)
+        slow_record_alloc(fresh, size, context);
+    return fresh;
+}

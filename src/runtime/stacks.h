@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/unwind.h"
+
+/*
+ * The process-wide table of distinct stacks. Ids count from 1; 1 is the stack of the losses (what
+ * could not be stored), 2 the empty one (no unwinding). Look-ups are lock-free; a new stack takes
+ * the table's lock (a few hundred ns). Records are never freed or moved.
+ */
+enum {
+    STACK_ID_BITS = 24,
+    STACK_PAGE_BITS = 12,
+    STACK_LOSSES = 1,
+    STACK_EMPTY = 2,
+    STACK_LIST_END = 0,
+};
+
+typedef struct Sums {
+    uint64_t alloc_count, alloc_bytes, free_count, free_bytes, temporary;
+    int64_t overhead; /* usable minus requested, over live blocks */
+} Sums;
+
+/*
+ * Counters of one stack on one thread state: one cache line, single writer (the thread that holds
+ * the state). Cumulative, so that any reader's sum over all threads is a state of the past.
+ */
+typedef struct Slot {
+    uint32_t key;              /* stack id << 8 | tag of the thread state */
+    uint32_t epoch;            /* Thread.epoch at the last touch that was noted */
+    struct Slot *next_of_stack; /* set before publication, then constant */
+    Sums sums;                 /* writer: the owner; readers: the collector, relaxed */
+} Slot;
+_Static_assert(sizeof(Slot) == 64, "one cache line");
+
+typedef struct Stack {
+    uint64_t hash;
+    const FrameWord *frames;        /* leaf first */
+    _Atomic(Slot *) first_slot;     /* one a thread state that used it; pushed by CAS */
+    Sums last;                      /* collector lock: sum as of the last drain */
+    _Atomic uint32_t next_pending;  /* link of the pending list */
+    uint16_t depth : 9;
+    uint16_t listed : 1;            /* drain_lock: is in DrainState.changed */
+    uint16_t defined : 1;           /* drain_lock: its frames are in the file */
+    uint8_t flags;                  /* UnwindFlag, 16 for the loss stack */
+    _Atomic uint8_t pending;        /* is in the pending list */
+} Stack;
+_Static_assert(sizeof(Stack) == 80, "part of the memory bar of 120 bytes a stack");
+
+int stacks_init(void);
+void stacks_after_fork(void);
+
+/* Number of ids given so far (the highest id). */
+uint32_t stacks_count(void);
+Stack *stacks_get(uint32_t id);
+
+/* Id of the stack with that hash, 0: not known. Lock-free. */
+uint32_t stacks_find(uint64_t hash);
+/* Finds or adds; STACK_LOSSES when there is no room, or the lock is held by this very thread. */
+uint32_t stacks_put(const UnwindThread *thread, const UnwindWalk *walk, uint32_t tid);
+/* Puts a stack on the pending list unless it is there. Lock-free; a full barrier. */
+void stacks_mark_pending(uint32_t id);
+/* Takes the whole list: first id, linked by next_pending until STACK_LIST_END. */
+uint32_t stacks_take_pending(void);

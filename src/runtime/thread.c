@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Thread states: adoption, the table stack id -> slot, epochs. See thread.h.
+ *
+ * Ids are given in order of first use, so the low bits of the id index the table nearly without
+ * collisions; linear probing does the rest. The table is the owner's alone (the collector reaches
+ * slots through Stack.first_slot), so it is simply replaced when it grows.
+ *
+ * All look-ups of free states are compare-and-swap on `owner`: usable in signal handlers.
+ */
+#include "runtime/thread.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "base/sys.h"
+#include "runtime/arena.h"
+#include "runtime/runtime.h"
+
+enum { MAX_THREADS = 1 << 15, FIRST_IDS = 64, SLOT_BLOCK = 31 };
+
+__thread Thread *volatile thread_current;
+__thread Thread *thread_owner;
+
+static _Atomic(Thread *) threads[MAX_THREADS];
+static _Atomic uint32_t threads_used;
+static _Atomic uint32_t global_epoch = 1;
+
+uint32_t sys_gettid(void)
+{
+    return (uint32_t)sys_call(SYS_gettid);
+}
+
+size_t thread_count(void)
+{
+    uint32_t used = atomic_load_explicit(&threads_used, memory_order_acquire);
+    return used < MAX_THREADS ? used : MAX_THREADS;
+}
+
+Thread *thread_get(size_t index)
+{
+    return atomic_load_explicit(&threads[index], memory_order_acquire);
+}
+
+static bool thread_claim(Thread *thread, uint32_t tid)
+{
+    uint32_t nobody = 0;
+    return atomic_compare_exchange_strong(&thread->owner, &nobody, tid);
+}
+
+static bool thread_prepare(Thread *thread)
+{
+    thread->ids = arena_map(ARENA_THREADS, FIRST_IDS * sizeof(Slot *));
+    if (!thread->ids)
+        return false;
+    thread->ids_mask = FIRST_IDS - 1;
+    atomic_store(&thread->epoch, atomic_load(&global_epoch));
+    if (runtime.config.unwind == CONFIG_UNWIND_NONE)
+        return true;
+    thread->unwind = arena_map(ARENA_THREADS, unwind_thread_bytes(runtime.config.depth));
+    if (!thread->unwind)
+        return false;
+    unwind_thread_init(thread->unwind, runtime.config.depth,
+                       runtime.config.unwind == CONFIG_UNWIND_FP);
+    return true;
+}
+
+static Thread *thread_make(uint32_t tid)
+{
+    Thread *thread = arena_take(ARENA_THREADS, sizeof(*thread) + 64);
+    if (!thread)
+        return NULL;
+    thread = (Thread *)(((uintptr_t)thread + 63) & ~(uintptr_t)63);
+    if (!thread_prepare(thread))
+        return NULL;
+    atomic_store(&thread->owner, tid);
+    uint32_t index = atomic_fetch_add(&threads_used, 1);
+    if (index >= MAX_THREADS)
+        return NULL;
+    thread->index = index;
+    thread->tag = (uint8_t)index;
+    Slot *losses = thread_slot_make(thread, STACK_LOSSES); /* so that there is always one */
+    Slot *empty = losses ? thread_slot_make(thread, STACK_EMPTY) : NULL;
+    if (!empty)
+        return NULL;
+    thread->fixed_walk.tag = (uintptr_t)empty;
+    atomic_store_explicit(&threads[index], thread, memory_order_release);
+    return thread;
+}
+
+Thread *thread_adopt(uint32_t tid)
+{
+    size_t count = thread_count();
+    for (size_t i = 0; i < count; i++) {
+        Thread *thread = thread_get(i);
+        if (thread && atomic_load_explicit(&thread->owner, memory_order_relaxed) == 0 &&
+            thread_claim(thread, tid))
+            return thread;
+    }
+    return thread_make(tid);
+}
+
+void thread_release(Thread *thread)
+{
+    thread->last_block = 0;
+    thread->paused = 0;
+    atomic_store_explicit(&thread->owner, 0, memory_order_release);
+}
+
+size_t thread_reap(uint32_t pid)
+{
+    size_t count = thread_count(), alive = 0;
+    for (size_t i = 0; i < count; i++) {
+        Thread *thread = thread_get(i);
+        uint32_t owner = thread ? atomic_load(&thread->owner) : 0;
+        if (!owner)
+            continue;
+        if (sys_call(SYS_tgkill, pid, owner, 0) == -ESRCH)
+            atomic_compare_exchange_strong(&thread->owner, &owner, 0);
+        else
+            alive++;
+    }
+    return alive;
+}
+
+void thread_after_fork(void)
+{
+    for (size_t i = 0; i < thread_count(); i++) {
+        Thread *thread = thread_get(i);
+        if (!thread)
+            continue;
+        thread->window_count = 0;
+        thread_release(thread);
+    }
+}
+
+uint32_t thread_next_epoch(void)
+{
+    return atomic_fetch_add(&global_epoch, 1) + 1;
+}
+
+void thread_raise_epoch(Thread *thread, uint32_t epoch)
+{
+    uint32_t now = atomic_load_explicit(&thread->epoch, memory_order_relaxed);
+    while (now < epoch && !atomic_compare_exchange_weak(&thread->epoch, &now, epoch))
+        ;
+}
+
+static void ids_set(Slot **ids, uint32_t mask, Slot *slot)
+{
+    uint32_t at = (slot->key >> 8) & mask;
+    while (ids[at])
+        at = (at + 1) & mask;
+    ids[at] = slot;
+}
+
+static bool ids_grow(Thread *thread)
+{
+    uint32_t cells = thread->ids_mask + 1;
+    Slot **fresh = arena_map(ARENA_THREADS, (size_t)cells * 2 * sizeof(Slot *));
+    if (!fresh)
+        return false;
+    for (uint32_t at = 0; at < cells; at++)
+        if (thread->ids[at])
+            ids_set(fresh, cells * 2 - 1, thread->ids[at]);
+    arena_unmap(ARENA_THREADS, thread->ids, (size_t)cells * sizeof(Slot *));
+    thread->ids = fresh;
+    thread->ids_mask = cells * 2 - 1;
+    return true;
+}
+
+static Slot *slot_new(Thread *thread)
+{
+    if (!thread->slots_left) {
+        char *block = arena_take(ARENA_THREADS, (SLOT_BLOCK + 1) * sizeof(Slot));
+        if (!block)
+            return NULL;
+        thread->slots_next = (Slot *)(((uintptr_t)block + 63) & ~(uintptr_t)63);
+        thread->slots_left = SLOT_BLOCK;
+    }
+    thread->slots_left--;
+    return thread->slots_next++;
+}
+
+Slot *thread_slot_make(Thread *thread, uint32_t stack_id)
+{
+    for (uint32_t at = stack_id & thread->ids_mask; thread->ids[at];
+         at = (at + 1) & thread->ids_mask)
+        if (thread->ids[at]->key >> 8 == stack_id)
+            return thread->ids[at];
+    if (thread->ids_used * 4 >= thread->ids_mask * 3 && !ids_grow(thread))
+        return NULL;
+    Slot *slot = slot_new(thread);
+    if (!slot)
+        return NULL;
+    slot->key = stack_id << 8 | thread->tag;
+    ids_set(thread->ids, thread->ids_mask, slot);
+    thread->ids_used++;
+    Stack *stack = stacks_get(stack_id);
+    Slot *first = atomic_load_explicit(&stack->first_slot, memory_order_relaxed);
+    do
+        slot->next_of_stack = first;
+    while (!atomic_compare_exchange_weak_explicit(&stack->first_slot, &first, slot,
+                                                  memory_order_release, memory_order_relaxed));
+    return slot;
+}
