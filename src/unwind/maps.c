@@ -61,8 +61,9 @@ static uint64_t parse(const char **text, unsigned base)
 {
     uint64_t value = 0;
     for (;; (*text)++) {
-        unsigned digit = (unsigned)(unsigned char)**text;
-        digit = digit >= 'a' ? digit - 'a' + 10 : digit - '0';
+        unsigned digit = (unsigned)(unsigned char)**text - '0';
+        if (digit >= 10) /* ':' follows '9' */
+            digit = **text >= 'a' ? (unsigned)**text - 'a' + 10 : base;
         if (digit >= base)
             return value;
         value = value * base + digit;
