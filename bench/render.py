@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import statistics
 
 from sampling import OUT, VARIANTS, ratio, spread
@@ -97,6 +98,33 @@ def probe_tables(results):
                 for row in data["rows"]]
         parts.append(table(["what", "measured", "bar"], rows))
     return "\n".join(parts)
+
+
+FIGURES = re.compile(r"(<!-- figures: begin -->\n).*?(\n<!-- figures: end -->)", re.S)
+
+
+def short_table(results):
+    """For the README: MemHawk and heaptrack, medians."""
+    rows = []
+    for data in order(results, "workload"):
+        if data["unit"] == "s":
+            cells = [ratio(data["samples"], name)
+                     for name in ("memhawk", "heaptrack-preload", "heaptrack")]
+            rows.append([data["title"]]
+                        + ["–" if c is None else f"{c:.2f}" if c < 10 else f"{c:.0f}" for c in cells])
+    head = ["workload", "MemHawk", "heaptrack's preload alone", "heaptrack"]
+    return table(head, rows) + "\n" + machines(results)
+
+
+def update_readme(path):
+    """Puts the short table between the README's marks; False when it has none."""
+    with open(path, encoding="utf-8") as source:
+        text = source.read()
+    body = short_table(load()).rstrip()
+    text, count = FIGURES.subn(lambda match: match.group(1) + body + match.group(2), text)
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    return count == 1
 
 
 def machines(results):
