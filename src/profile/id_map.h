@@ -14,7 +14,7 @@
 struct IdEntry;
 
 typedef struct IdMap {
-    Budget *budget;
+    MemoryBudget *budget;
     Pool pool;       /* entries of the hash table */
     uint32_t *table; /* index + 1; 0: not there */
     size_t capacity;

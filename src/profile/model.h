@@ -42,7 +42,7 @@ typedef struct WindowState {
 } WindowState;
 
 struct Profile {
-    Budget budget;
+    MemoryBudget budget;
     Pool pool; /* all that lives as long as the profile */
 
     /* the file */

@@ -29,7 +29,8 @@ static size_t upper_bound(const ModuleMap *map, uint64_t address)
     return low;
 }
 
-int module_map_add(ModuleMap *map, Budget *budget, uint64_t start, uint64_t bytes, uint32_t module)
+int module_map_add(ModuleMap *map, MemoryBudget *budget, uint64_t start, uint64_t bytes,
+                   uint32_t module)
 {
     uint64_t end = start + bytes < start ? UINT64_MAX : start + bytes;
     uint64_t highest;

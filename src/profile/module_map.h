@@ -24,7 +24,8 @@ typedef struct ModuleMap {
 } ModuleMap;
 
 /* 0, -ENOMEM, or -E2BIG beyond MODULE_RANGES_MAX. Empty ranges are left out. */
-int module_map_add(ModuleMap *map, Budget *budget, uint64_t start, uint64_t bytes, uint32_t module);
+int module_map_add(ModuleMap *map, MemoryBudget *budget, uint64_t start, uint64_t bytes,
+                   uint32_t module);
 /* Of the modules covering ADDRESS the one with the highest ranks[module]; ID_NONE: none. */
 uint32_t module_map_find(const ModuleMap *map, uint64_t address,
                          uint64_t (*rank)(const void *context, uint32_t module),

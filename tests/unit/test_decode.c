@@ -38,7 +38,7 @@ static long source_read(void *context, uint8_t *buffer, size_t bytes)
     return (long)bytes;
 }
 
-static Budget budget = {.limit_bytes = 64 << 20};
+static MemoryBudget budget = {.limit_bytes = 64 << 20};
 static Decoder *decoder;
 
 static int setup(void **state)

@@ -12,7 +12,7 @@
 
 static void test_dense(void **state)
 {
-    Budget budget = {.limit_bytes = 64 << 20};
+    MemoryBudget budget = {.limit_bytes = 64 << 20};
     IdMap map = {.budget = &budget};
 
     (void)state;
@@ -37,7 +37,7 @@ static uint64_t wild(uint32_t i)
 
 static void test_wild(void **state)
 {
-    Budget budget = {.limit_bytes = 64 << 20};
+    MemoryBudget budget = {.limit_bytes = 64 << 20};
     IdMap map = {.budget = &budget};
 
     (void)state;
@@ -54,7 +54,7 @@ static void test_wild(void **state)
  */
 static void test_table_overtakes(void **state)
 {
-    Budget budget = {.limit_bytes = 64 << 20};
+    MemoryBudget budget = {.limit_bytes = 64 << 20};
     IdMap map = {.budget = &budget};
 
     (void)state;
@@ -71,7 +71,7 @@ static void test_table_overtakes(void **state)
 
 static void test_budget(void **state)
 {
-    Budget budget = {.limit_bytes = 1 << 20};
+    MemoryBudget budget = {.limit_bytes = 1 << 20};
     IdMap map = {.budget = &budget};
     uint32_t i = 1;
 

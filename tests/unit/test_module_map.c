@@ -26,7 +26,7 @@ static uint64_t rank_reverse(const void *context, uint32_t module)
 
 static void test_edges(void **state)
 {
-    Budget budget = {.limit_bytes = 1 << 20};
+    MemoryBudget budget = {.limit_bytes = 1 << 20};
     ModuleMap map = {0};
 
     (void)state;
@@ -49,7 +49,7 @@ static void test_edges(void **state)
 static void test_overlaps(void **state)
 {
     enum { COUNT = 60 };
-    Budget budget = {.limit_bytes = 1 << 20};
+    MemoryBudget budget = {.limit_bytes = 1 << 20};
     uint64_t starts[COUNT], sizes[COUNT];
     ModuleMap map = {0};
 
@@ -76,7 +76,7 @@ static void test_overlaps(void **state)
 
 static void test_limit(void **state)
 {
-    Budget budget = {.limit_bytes = 16 << 20};
+    MemoryBudget budget = {.limit_bytes = 16 << 20};
     ModuleMap map = {0};
 
     (void)state;

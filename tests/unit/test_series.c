@@ -17,7 +17,7 @@
 enum { SNAPSHOTS = 3000 };
 
 static Values truth[SNAPSHOTS];
-static Budget budget;
+static MemoryBudget budget;
 
 static uint64_t random_next(uint64_t *seed)
 {
@@ -192,7 +192,7 @@ static void test_size(void **state)
 
 static void test_out_of_memory(void **state)
 {
-    Budget small = {.limit_bytes = 20000};
+    MemoryBudget small = {.limit_bytes = 20000};
     Pool pool = {.budget = &small};
     Series series = {0};
     Values values = {0}, last = {0};
