@@ -213,7 +213,7 @@
         else if (c === '>' && depth && text[i - 1] !== '-') depth--;
         if (!depth) out += c;
       }
-      shortNames.set(l, out || text);
+      shortNames.set(l, depth || !out ? text : out);
     }
     return shortNames.get(l);
   }
@@ -372,8 +372,8 @@
       entry(dark.matches ? '#353a43' : '#e4e1db', 'same');
       return;
     }
-    [...modules.keys()].filter(Boolean).slice(0, 8).forEach((name, i) =>
-      entry(`hsl(${HUES[i % HUES.length]} ${dark.matches ? '32% 33%' : '58% 76%'})`, name));
+    for (const [name, i] of [...modules].filter(([name]) => name).slice(0, 8))
+      entry(`hsl(${HUES[i % HUES.length]} ${dark.matches ? '32% 33%' : '58% 76%'})`, name);
   }
 
   // ---- table -------------------------------------------------------------------------------
@@ -427,12 +427,12 @@
       tr.tabIndex = 0;
       cells.forEach((v, i) => {
         const td = element('td', diff && i === 0 ? deltaText(v) : valueText(v), diff && i === 0 ? signClass(v) : '');
-        if (!diff) td.append(element('small', percentText(v, whole)));
+        if (!diff) td.append(' ', element('small', percentText(v, whole)));
         tr.append(td);
       });
-      const td = element('td', nameOf(l));
-      td.title = nameOf(l);
-      td.append(element('small', place(l)));
+      const td = element('td');
+      td.title = nameOf(l).slice(0, 2000);
+      td.append(element('span', shortName(l)), element('small', place(l)));
       tr.append(td);
       const pick = () => { $('search').value = nameOf(l); search(nameOf(l), l); };
       tr.addEventListener('click', pick);
@@ -526,6 +526,9 @@
     showLegend();
     showMatch('');
     showTable();
+    zoomed = tree; // the height that the whole tree takes, so that zooming does not move the page
+    arrange(scroll.clientWidth);
+    scroll.style.height = `min(62vh, ${Math.max(6, rows) * ROW}px)`;
     zoom(node);
     root.dataset.metric = data.metrics[state.metric].key;
     root.dataset.total = valueOf(tree, state.set, state.metric);
