@@ -6,8 +6,10 @@ the same environment and preload paths of the same length, so that a program whi
 environment allocates the same bytes in all of them.
 """
 import collections
+import ctypes
 import glob
 import os
+import resource
 import shutil
 import signal
 import stat
@@ -54,7 +56,7 @@ class Bench:
         self.base = tempfile.mkdtemp(prefix="mh-%s-" % name.replace(":", "-").replace("/", "-"))
         self.work = os.path.join(self.base, "w")
         self.prepare = lambda folder: None
-        self.extra_env = {}
+        self.extra_env, self.fixed_addresses = {}, False
         os.mkdir(os.path.join(self.base, "l"))
         self.lib = os.path.join(self.base, "l", "libmemhawk.so")
         self.oracle_lib = os.path.join(self.base, "l", "liboracle1.so")
@@ -78,8 +80,9 @@ class Bench:
             env["LD_PRELOAD"] = preload
         return env
 
-    def run(self, argv, mode, preload=None, stdin=None):
-        """mode: plain, oracle or memhawk. `preload` overrides the LD_PRELOAD of the mode."""
+    def run(self, argv, mode, preload=None, stdin=None, during=None):
+        """mode: plain, oracle or memhawk. `preload` overrides the LD_PRELOAD of the mode; `stdin`
+        is bytes; `during(folder)` runs while the program does, its text counts as output."""
         if preload is None:
             preload = {"plain": "", "oracle": self.oracle_lib, "memhawk": self.lib}[mode]
         for folder in (self.work, os.path.join(self.base, "o")):
@@ -87,18 +90,24 @@ class Bench:
             os.mkdir(folder)
         self.prepare(self.work)
         streams = [open(os.path.join(self.base, "%s.%s" % (mode, s)), "w+b") for s in ("out", "err")]
+        source = tempfile.TemporaryFile()
+        source.write(stdin or b"")
+        source.seek(0)
         began = time.monotonic()
         process = subprocess.Popen(argv, cwd=self.work, env=self.environment(preload),
-                                   stdin=stdin if stdin is not None else subprocess.DEVNULL,
-                                   stdout=streams[0], stderr=streams[1], start_new_session=True,
-                                   preexec_fn=no_core)
+                                   stdin=source, stdout=streams[0], stderr=streams[1],
+                                   start_new_session=True, preexec_fn=self.child_settings)
+        source.close()
+        said = ""
         try:
+            if during:
+                said = during(self.work)
             status = process.wait(self.timeout)
-        except subprocess.TimeoutExpired:
+        except (subprocess.TimeoutExpired, OSError) as error:
             backtrace = where(process.pid)
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            raise Failure("%s run: no end within %d s%s" % (mode, self.timeout, backtrace))
+            raise Failure("%s run: %s%s" % (mode, error, backtrace))
         seconds = time.monotonic() - began
         texts = []
         for stream in streams:
@@ -113,7 +122,12 @@ class Bench:
             profiles.sort(key=lambda p: (p.start, p.pid))
             oracles = [read_oracle(p) for p in glob.glob(os.path.join(self.base, "o", "x.*"))]
         os.rename(self.work, kept)
-        return Run(status, texts[0], texts[1], profiles, oracles, seconds, kept)
+        return Run(status, texts[0] + said, texts[1], profiles, oracles, seconds, kept)
+
+    def child_settings(self):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if self.fixed_addresses:
+            ctypes.CDLL(None).personality(0x0040000)  # ADDR_NO_RANDOMIZE
 
     def profile_paths(self):
         return [os.path.join(d, f) for d, _, names in os.walk(self.base) for f in names
@@ -128,9 +142,6 @@ class Bench:
             raise Failure("%s: %s" % (os.path.basename(path), error))
 
 
-def no_core():
-    import resource
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def where(pid):

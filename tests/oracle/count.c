@@ -10,8 +10,8 @@
  *
  * $MEMHAWK_ORACLE names the files: PREFIX.PID.N, one per process image (N counts images of one
  * pid), laid out as OracleFile. A fork is noticed by a page that the kernel wipes in the child: the
- * child then starts a file of its own with the inherited live blocks. A vfork child (same memory,
- * another pid) is passed through uncounted.
+ * child then starts a file of its own with the inherited live blocks. A vfork child shares our
+ * memory: our vfork marks the thread until the parent runs on, and marked calls are not counted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,9 +48,6 @@ typedef struct Block {
     uint64_t sequence; /* the owner's allocations up to this one */
 } Block;
 
-enum { SLOT_BITS = 24 };
-#define SLOT_COUNT ((size_t)1 << SLOT_BITS)
-
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
@@ -60,13 +57,17 @@ extern void *__libc_pvalloc(size_t);
 extern void __libc_free(void *);
 extern pid_t __fork(void);
 
-static Block *slots;            /* all below: under `locked` */
+static Block *slots; /* all below: under `locked` */
+static unsigned slot_bits;
+#define SLOT_COUNT ((size_t)1 << slot_bits)
 static OracleFile *out;         /* NULL: no file, nothing to count into */
 static OracleFile now;          /* private copy, mirrored to *out */
 static volatile uint32_t *ours; /* wiped to 0 in a fork child */
 static volatile int locked;     /* spin lock */
 static __thread uint64_t sequence __attribute__((tls_model("initial-exec")));
 static __thread bool forking __attribute__((tls_model("initial-exec"))); /* holds the lock */
+/* Set and cleared by vfork below, in assembly. */
+__thread char oracle_in_vfork __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 static void die(const char *what)
 {
@@ -146,38 +147,48 @@ static void mark_ours(void)
             die("oracle: no page that is wiped on fork\n");
         ours = page;
     }
-    *ours = (uint32_t)syscall(SYS_getpid);
+    *ours = 1;
+}
+
+static Block *new_slots(unsigned bits)
+{
+    void *ret = mmap(NULL, sizeof(Block) << bits, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (ret == MAP_FAILED)
+        die("oracle: no memory for its table\n");
+    return ret;
+}
+
+/* First call of a process image or of a fork child. */
+static void start(void)
+{
+    uint64_t count = now.live_count, bytes = now.live_bytes;
+
+    if (!slots) {
+        slot_bits = 16;
+        slots = new_slots(slot_bits);
+    }
+    mark_ours();
+    memset(&now, 0, sizeof(now));
+    now.live_count = now.inherited_count = count;
+    now.live_bytes = now.inherited_bytes = now.peak_bytes = bytes;
+    open_file();
 }
 
 /* Takes the lock and makes sure that the counters are this process'. False: don't count. */
 static bool enter(void)
 {
     int saved = errno;
-    uint32_t pid = (uint32_t)syscall(SYS_getpid);
 
-    if (ours && *ours && *ours != pid) {
-        errno = saved;
-        return false; /* vfork child */
-    }
+    if (oracle_in_vfork)
+        return false;
     if (ours && !*ours && !forking)
         locked = 0; /* child of libc's own fork (daemon): alone */
     if (!forking)
         take();
-    if (!slots) {
-        slots = mmap(NULL, SLOT_COUNT * sizeof(Block), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (slots == MAP_FAILED)
-            die("oracle: no memory for its table\n");
-    }
-    if (!ours || !*ours) {
-        uint64_t count = now.live_count, bytes = now.live_bytes;
-
-        mark_ours();
-        memset(&now, 0, sizeof(now));
-        now.live_count = now.inherited_count = count;
-        now.live_bytes = now.inherited_bytes = now.peak_bytes = bytes;
-        open_file();
-    }
+    if (!ours || !*ours)
+        start();
     errno = saved;
     return true;
 }
@@ -192,7 +203,7 @@ static void done(void)
 
 static size_t home_slot(uintptr_t address)
 {
-    return (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS));
+    return (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - slot_bits));
 }
 
 static size_t next_slot(size_t slot)
@@ -248,6 +259,18 @@ static bool block_take(void *pointer, Block *ret_block)
     return true;
 }
 
+static void grow(void)
+{
+    Block *old = slots;
+    size_t count = SLOT_COUNT;
+
+    slots = new_slots(++slot_bits);
+    for (size_t i = 0; i < count; i++)
+        if (old[i].address)
+            slots[find_slot(old[i].address)] = old[i];
+    munmap(old, count * sizeof(Block));
+}
+
 static void block_put_raw(const Block *block)
 {
     size_t slot = find_slot(block->address);
@@ -259,6 +282,8 @@ static void block_put_raw(const Block *block)
     slots[slot] = *block;
     now.live_count++;
     now.live_bytes += block->size;
+    if (now.live_count > SLOT_COUNT / 2)
+        grow();
     if (now.live_bytes > now.peak_bytes)
         now.peak_bytes = now.live_bytes;
 }
@@ -269,8 +294,6 @@ static void *block_put(void *pointer, size_t size)
 
     if (!pointer || !enter())
         return pointer;
-    if (now.live_count > SLOT_COUNT / 4 * 3)
-        die("oracle: its table is full\n");
     block.sequence = ++sequence;
     block_put_raw(&block);
     now.alloc_count++;
@@ -387,3 +410,30 @@ EXPORT pid_t fork(void)
     leave();
     return pid;
 }
+
+/* As libc's: the return address travels in a register, since parent and child share the stack. */
+EXPORT pid_t vfork(void);
+__asm__(".text\n"
+        ".globl vfork\n"
+        ".type vfork,@function\n"
+        "vfork:\n"
+        "  mov oracle_in_vfork@gottpoff(%rip), %rsi\n"
+        "  movb $1, %fs:(%rsi)\n"
+        "  pop %rdi\n"
+        "  mov $58, %eax\n" /* SYS_vfork */
+        "  syscall\n"
+        "  push %rdi\n"
+        "  test %eax, %eax\n"
+        "  jz 1f\n"
+        "  movb $0, %fs:(%rsi)\n"
+        "  js 2f\n"
+        "1: ret\n"
+        "2: neg %eax\n"
+        "  push %rax\n"
+        "  call __errno_location@PLT\n"
+        "  pop %rcx\n"
+        "  mov %ecx, (%rax)\n"
+        "  mov $-1, %eax\n"
+        "  ret\n"
+        ".size vfork, .-vfork\n");
+_Static_assert(SYS_vfork == 58, "x86-64 only");
