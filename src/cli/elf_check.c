@@ -90,22 +90,30 @@ static void read_dynamic(Elf *elf, Elf_Scn *scn, const GElf_Shdr *section, ElfFa
     }
 }
 
+static void copy_interpreter(Elf *elf, const GElf_Phdr *header, ElfFacts *facts)
+{
+    Elf_Data *data =
+        elf_getdata_rawchunk(elf, (int64_t)header->p_offset, header->p_filesz, ELF_T_BYTE);
+    facts->is_static = false;
+    if (data && data->d_size)
+        snprintf(facts->interpreter, sizeof(facts->interpreter), "%.*s", (int)data->d_size,
+                 (const char *)data->d_buf);
+    else
+        facts->kind = ELF_BROKEN;
+}
+
 static void read_interpreter(Elf *elf, ElfFacts *facts)
 {
     size_t count = 0;
     facts->is_static = true;
-    if (elf_getphdrnum(elf, &count) != 0)
-        return;
+    if (elf_getphdrnum(elf, &count) != 0 || count == 0)
+        facts->kind = ELF_BROKEN;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;
-        if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_INTERP)
-            continue;
-        facts->is_static = false;
-        Elf_Data *data =
-            elf_getdata_rawchunk(elf, (int64_t)header.p_offset, header.p_filesz, ELF_T_BYTE);
-        if (data && data->d_size)
-            snprintf(facts->interpreter, sizeof(facts->interpreter), "%.*s", (int)data->d_size,
-                     (const char *)data->d_buf);
+        if (!gelf_getphdr(elf, (int)i, &header))
+            facts->kind = ELF_BROKEN;
+        else if (header.p_type == PT_INTERP)
+            copy_interpreter(elf, &header, facts);
     }
 }
 

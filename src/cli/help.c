@@ -16,8 +16,8 @@ void cli_print_overview(FILE *out)
     fputs("\n"
           "  -h, --help     Print this help and exit\n"
           "  -V, --version  Print the version and exit\n\n"
-          "'memhawk VERB --help' lists the options of a verb; memhawk(1) and memhawk-VERB(1)\n"
-          "are the manual pages. To begin:\n\n"
+          "'memhawk VERB --help' lists the options of a verb; memhawk(1) and\n"
+          "memhawk-VERB(1) are the manual pages. To begin:\n\n"
           "  memhawk run -- PROGRAM ARGS...\n",
           out);
 }

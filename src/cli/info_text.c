@@ -20,6 +20,21 @@ static void print_text(FILE *out, const char *what, const char *value)
     fputc('\n', out);
 }
 
+/* The same for a list with ", " between its parts: one part a line. */
+static void print_list(FILE *out, const char *what, char *list)
+{
+    char *rest = list, *part;
+    while ((part = rest)) {
+        rest = strstr(part, ", ");
+        if (rest) {
+            *rest = 0;
+            rest += 2;
+        }
+        print_text(out, what, part);
+        what = "";
+    }
+}
+
 static void print_process(const Session *session, FILE *out)
 {
     const ProfileProcess *process = profile_process(session->profile);
@@ -45,6 +60,11 @@ static void print_process(const Session *session, FILE *out)
     print_text(out, "end", text);
 }
 
+static const char *or_unknown(const char *text)
+{
+    return text && *text ? text : "?";
+}
+
 static void print_recorder(const Session *session, FILE *out)
 {
     const ProfileProcess *process = profile_process(session->profile);
@@ -53,11 +73,11 @@ static void print_recorder(const Session *session, FILE *out)
         print_text(out, "written by", "the original MemHawk (format version 0)");
         return;
     }
-    snprintf(text, sizeof(text), "%s (format version %u)", process->writer ? process->writer : "?",
+    snprintf(text, sizeof(text), "%s (format version %u)", or_unknown(process->writer),
              process->format_version);
     print_text(out, "written by", text);
     snprintf(text, sizeof(text), "every %u ms, depth %u, unwinding by %s", process->interval_ms,
-             process->max_depth, process->unwind_mode ? process->unwind_mode : "?");
+             process->max_depth, or_unknown(process->unwind_mode));
     print_text(out, "settings", text);
     print_text(out, "allocator", process->allocator);
 }
@@ -110,13 +130,18 @@ static void print_totals(const Session *session, FILE *out)
 static void print_troubles(const Session *session, FILE *out)
 {
     const ProfileError *damage = profile_damage(session->profile);
-    char text[1024];
-    print_text(out, "losses", session_losses(session->profile, text, sizeof(text)) ? text : "none");
+    char text[1024], *losses = losses_text(session->profile);
+    if (losses && *losses)
+        print_list(out, "losses", losses);
+    else
+        print_text(out, "losses", "none");
+    free(losses);
     if (damage)
         snprintf(text, sizeof(text), "byte %" PRIu64 ": %s", damage->offset, damage->message);
     print_text(out, "damage", damage ? text : "none");
-    if (profile_process(session->profile)->warning)
-        print_text(out, "warning", profile_process(session->profile)->warning);
+    const char *warning = profile_process(session->profile)->warning;
+    if (warning && *warning)
+        print_text(out, "warning", warning);
 }
 
 static void print_module(const Session *session, uint32_t index, FILE *out)

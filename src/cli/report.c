@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/out_file.h"
 #include "cli/when.h"
+#include "cli/window_report.h"
 
 enum { DEBUG_DIRS_MAX = 16, TOP_MAX = 1000000 };
 
@@ -33,6 +34,8 @@ enum {
     KEY_DEBUGINFOD,
     KEY_FORMAT,
     KEY_FOLLOW,
+    KEY_PER_ITERATION,
+    KEY_SORT,
 };
 
 #define METRICS "live-bytes, live-count, total-bytes, total-count, temporary, overhead"
@@ -44,6 +47,11 @@ static const struct argp_option report_options[] = {
     {"from", KEY_FROM, "TIME", 0, "What was added and what was removed since TIME", 1},
     {"to", KEY_TO, "TIME", 0, "The end of that interval (default: end)", 1},
     {"metric", 'm', "METRIC", 0, "Sort and size by: " METRICS " (default: live-bytes)", 1},
+    {"window", 'w', "NAME", 0,
+     "All iterations of the measurement window NAME (memhawk.h), by total-count", 1},
+    {"per-iteration", KEY_PER_ITERATION, NULL, 0,
+     "Of --window: minimum, median and maximum over its iterations (text, json)", 1},
+    {"sort", KEY_SORT, "count|bytes|temporary", 0, "The same as --metric total-count and so on", 1},
     {"filter", KEY_FILTER, "REGEX", 0,
      "Only stacks with a function or module that matches (extended regular expression)", 1},
     {NULL, 0, NULL, 0, "How it is shown:", 2},
@@ -91,9 +99,49 @@ static error_t check_time(const char *option, const char *text)
 
 static error_t parse_metric(const char *text, ReportOptions *options)
 {
+    options->metric_given = true;
     if (metric_find(text, &options->metric) == 0)
         return 0;
     cli_error("report: --metric %s: no such metric: give one of " METRICS, text);
+    return EINVAL;
+}
+
+static error_t parse_sort(const char *text, ReportOptions *options)
+{
+    options->metric_given = true;
+    if (strcmp(text, "count") == 0)
+        options->metric = METRIC_TOTAL_COUNT;
+    else if (strcmp(text, "bytes") == 0)
+        options->metric = METRIC_TOTAL_BYTES;
+    else if (strcmp(text, "temporary") == 0)
+        options->metric = METRIC_TEMPORARY;
+    else {
+        cli_error("report: --sort %s: give count, bytes or temporary", text);
+        return EINVAL;
+    }
+    return 0;
+}
+
+/* What does not go together with --window, which is by count if nothing is said. */
+static error_t check_window(ReportOptions *options)
+{
+    const Exporter *exporter = options->exporter;
+    if (!options->window && options->per_iteration)
+        cli_error("report: --per-iteration: is for --window: name one");
+    else if (options->window && (options->at || options->from || options->to || options->follow))
+        cli_error("report: --window: has no moment: leave out --at, --from, --to and --follow");
+    else if (options->window && (exporter == &export_heaptrack))
+        cli_error("report: --window: heaptrack files hold whole runs: give another --format");
+    else if (options->window && options->metric_given && options->metric == METRIC_OVERHEAD)
+        cli_error("report: --metric overhead: is not recorded for windows: give another");
+    else if (options->per_iteration && exporter != &export_text && exporter != &export_json)
+        cli_error("report: --per-iteration: is text or json: leave out --format %s",
+                  exporter->name);
+    else {
+        if (options->window && !options->metric_given)
+            options->metric = METRIC_TOTAL_COUNT;
+        return 0;
+    }
     return EINVAL;
 }
 
@@ -200,6 +248,11 @@ static error_t parse_value(int key, char *argument, ReportInput *input)
         return check_time("--to", argument);
     case 'm':
         return parse_metric(argument, options);
+    case KEY_SORT:
+        return parse_sort(argument, options);
+    case 'w':
+        options->window = argument;
+        return 0;
     case 'n':
         return parse_top(argument, options);
     case 'g':
@@ -235,6 +288,9 @@ static error_t parse_report(int key, char *argument, struct argp_state *state)
     case KEY_FULL:
         options->full = true;
         return 0;
+    case KEY_PER_ITERATION:
+        options->per_iteration = true;
+        return 0;
     case KEY_DEBUGINFOD:
         options->symbols.debuginfod = true;
         return 0;
@@ -244,7 +300,7 @@ static error_t parse_report(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_ARG:
         return take_file(argument, options);
     case ARGP_KEY_END:
-        return check_together(options);
+        return check_together(options) ? EINVAL : check_window(options);
     }
     return parse_value(key, argument, input);
 }
@@ -291,7 +347,10 @@ static int write_view(const Session *session, const ReportOptions *options)
         return r;
     r = out_file_open(options->output, &out);
     if (r == 0) {
-        int written = options->exporter->write(&view, out.stream);
+        bool json = options->exporter == &export_json;
+        int written = !options->per_iteration ? options->exporter->write(&view, out.stream)
+                      : json                  ? window_report_json(&view, out.stream)
+                                              : window_report_text(&view, out.stream);
         if (written < 0 && written != -EPIPE && !options->output)
             cli_error("report: %s: %s", options->exporter->name, cli_strerror(written));
         r = out_file_close(&out, written);
@@ -304,7 +363,9 @@ static int write_view(const Session *session, const ReportOptions *options)
 
 static int report_once(Session *session, const ReportOptions *options)
 {
-    session_warn(session);
+    /* a text report on a terminal says it in its head */
+    if (options->output || options->exporter != &export_text || !isatty(STDOUT_FILENO))
+        session_warn(session);
     if (session_label(session, options->granularity) < 0)
         return CLI_FAILED;
     return write_view(session, options) < 0 ? CLI_FAILED : CLI_OK;

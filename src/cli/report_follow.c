@@ -186,6 +186,7 @@ int report_follow(Session *session, const ReportOptions *options)
     if (r < 0)
         return CLI_FAILED;
     int status = isatty(STDOUT_FILENO) ? follow_terminal(&follow) : follow_plain(&follow);
-    session_warn(session);
+    if (!isatty(STDOUT_FILENO))
+        session_warn(session);
     return status;
 }

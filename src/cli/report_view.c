@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/compare.h"
 #include "cli/term.h"
 #include "cli/when.h"
 #include "export/numbers.h"
@@ -96,7 +97,14 @@ int report_build_view(const Session *session, const ReportOptions *options, View
         .top = options->top,
         .granularity = options->granularity,
     };
-    int r = resolve_moment(session, options, &view);
+    int r = 0;
+    if (options->window) {
+        view.window = compare_find_window("report", session, options->window);
+        view.at_ns = TIME_LAST;
+        r = view.window ? 0 : -ENOENT;
+    } else {
+        r = resolve_moment(session, options, &view);
+    }
     if (r < 0)
         return r;
     r = view_build(session->profile, session->labels, &view, ret_view);

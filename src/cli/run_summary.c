@@ -24,6 +24,7 @@
 #include "export/call_tree.h"
 #include "export/names.h"
 #include "export/numbers.h"
+#include "export/text_head.h"
 
 enum { STACKS_SHOWN = 5, CALLERS_SHOWN = 3, OTHERS_SHOWN = 3, OTHERS_READ_MAX = 200 };
 
@@ -293,11 +294,24 @@ static void print_no_profile(const RunSummary *summary)
                  : "the program did not load libmemhawk.so, or could not write there");
 }
 
+static void print_troubles(const Profile *profile)
+{
+    const char *warning = profile_process(profile)->warning;
+    char *losses = losses_text(profile);
+    if (losses && *losses)
+        fprintf(stderr, "\nLosses: %s\n", losses);
+    if (warning && *warning) {
+        fputs("\nWarning: ", stderr);
+        term_write_clean(stderr, warning);
+        fputc('\n', stderr);
+    }
+    free(losses);
+}
+
 void run_summary_print(const RunSummary *summary)
 {
     size_t count = 0;
     Session session = {0};
-    char losses[1024];
     print_ending(summary);
     Image *images = read_images(summary, &count);
     if (!count || !images[0].is_child) {
@@ -308,10 +322,8 @@ void run_summary_print(const RunSummary *summary)
         print_sites(&session);
     }
     print_others(images, count, summary->files->count);
-    if (session.profile && session_losses(session.profile, losses, sizeof(losses)))
-        fprintf(stderr, "\nLosses: %s\n", losses);
-    if (session.profile && profile_process(session.profile)->warning)
-        cli_warn("%s", profile_process(session.profile)->warning);
+    if (session.profile)
+        print_troubles(session.profile);
     if (count && images[0].is_child) {
         fputs("\nNext: memhawk report ", stderr);
         print_path(short_path(images[0].path));

@@ -8,19 +8,23 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/bits.h"
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "export/names.h"
 #include "export/numbers.h"
+#include "export/text_head.h"
 
-enum { HINT_PERCENT = 10 };
+enum {
+    HINT_PERCENT = 10,
+    FIELD_START = 22, /* starttime in proc(5) */
+};
+#define START_TOLERANCE_NS UINT64_C(2000000000) /* clock steps, ticks */
 
 static void report_open_error(const char *path, const ProfileError *error, int code)
 {
@@ -79,51 +83,43 @@ void session_close(Session *session)
     *session = (Session){0};
 }
 
-bool session_losses(const Profile *profile, char *ret_text, size_t size)
+/* Fields of /proc/PID/stat: the letter of the state and the start in ns on the wall clock. */
+static int read_process(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
 {
-    const ProfileLosses *losses = profile_losses(profile);
-    const struct {
-        uint64_t value;
-        const char *what;
-    } rows[] = {
-        {losses->stack_table_full, "allocations counted without their stack"},
-        {losses->live_map_full, "allocations whose release goes unnoticed"},
-        {losses->missed_frees, "releases not seen"},
-        {losses->write_failed, "bytes not written"},
-        {losses->reentrant_skipped, "calls not counted"},
-        {losses->depth_cut, "allocations with a stack cut at the depth limit"},
-        {losses->unwind_ended, "allocations with a stack that ended early"},
-        {losses->windows_dropped, "windows dropped"},
-    };
-    size_t used = 0;
-    ret_text[0] = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(rows) && used < size; i++) {
-        char count[NUMBER_BYTES];
-        if (rows[i].value)
-            used += (size_t)snprintf(ret_text + used, size - used, "%s%s %s", used ? ", " : "",
-                                     number_count(count, (int64_t)rows[i].value), rows[i].what);
-    }
-    return used > 0;
+    char path[64], line[1024];
+    unsigned long long ticks = 0;
+    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return -errno;
+    /* "4711 (name) S 4710 ...": the name may hold anything, so look from the end */
+    const char *field = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    if (!field || field[1] != ' ')
+        return -EIO;
+    *ret_state = field[2];
+    for (int i = 2; field && i < FIELD_START; i++)
+        field = strchr(field + 1, ' ');
+    if (!field)
+        return -EIO;
+    ticks = strtoull(field, NULL, 10);
+    uint64_t boot_ns = clock_wall_ns() - clock_ns(CLOCK_BOOTTIME);
+    *ret_start_ns = boot_ns + ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+    return 0;
 }
 
 bool session_is_running(const Profile *profile)
 {
     const ProfileProcess *process = profile_process(profile);
-    char host[256] = "", path[64], state = 'Z';
+    char host[256] = "", state = 'X';
+    uint64_t start_ns = 0;
     if (profile_is_ended(profile) || process->pid == 0 || gethostname(host, sizeof(host) - 1) < 0 ||
         (process->host_name && *process->host_name && strcmp(host, process->host_name) != 0))
         return false;
-    snprintf(path, sizeof(path), "/proc/%u/stat", process->pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
+    if (read_process(process->pid, &state, &start_ns) < 0 || state == 'Z' || state == 'X')
         return false;
-    char line[512];
-    /* "pid (name) S ...": the name may hold anything, so look from the end */
-    const char *name_end = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-    if (name_end && name_end[1] == ' ')
-        state = name_end[2];
-    fclose(file);
-    return state != 'Z' && state != 'X';
+    /* a process that began later has only the same number */
+    return start_ns <= process->start_ns + START_TOLERANCE_NS;
 }
 
 void session_end(const Profile *profile, char *ret_text, size_t size)
@@ -160,14 +156,15 @@ void session_warn(const Session *session)
     const Profile *profile = session->profile;
     const ProfileError *damage = profile_damage(profile);
     const char *warning = profile_process(profile)->warning;
-    char losses[1024];
+    char *losses = losses_text(profile);
     if (damage)
-        cli_warn("%s: byte %" PRIu64 ": %s; what stands before is shown", profile_path(profile),
-                 damage->offset, damage->message);
+        cli_warn("%s: byte %" PRIu64 ": %s", profile_path(profile), damage->offset,
+                 damage->message);
     if (warning && *warning)
         cli_warn("%s: %s", profile_path(profile), warning);
-    if (session_losses(profile, losses, sizeof(losses)))
+    if (losses && *losses)
         cli_warn("%s: losses: %s", profile_path(profile), losses);
+    free(losses);
 }
 
 /* The module with the most value in paths that hold a nameless frame of it. */

@@ -28,8 +28,6 @@ void session_close(Session *session);
 
 /* Lines on stderr: damage, recorder's warning, losses. */
 void session_warn(const Session *session);
-/* Losses in words: "12 allocations under no stack, ..." into TEXT; false when there are none. */
-bool session_losses(const Profile *profile, char *ret_text, size_t size);
 /* How the run ended, in words: "exit status 3", "signal 11 (Segmentation fault)", "still running".
  */
 void session_end(const Profile *profile, char *ret_text, size_t size);

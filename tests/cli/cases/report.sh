@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=common.sh
+# Every option of `memhawk report` on the golden profiles; tests/golden/*.txt say what is in them.
+. "$CASES/common.sh"
+# The view without the head, and what is said on stderr but for the standing remarks of v1.
+r() {
+    t memhawk report "$@" 2>errors | awk '/^$/ { part++ } part != 1 && NR > 3 || /^\$|^->/'
+    grep -vE 'without names|v1: (losses|example)' errors
+}
+cp "$GOLDEN/v1.binpb" v1
+cp "$GOLDEN/published.binpb" published
+t memhawk report v1
+r --at end v1
+r --at start v1
+r --at 0.4 v1
+r --at 1.6s v1
+r --at 1970-01-01T00:00:02.5Z v1
+r --at 1970-01-01T01:00:02.5+01:00 v1
+r --at 99 v1
+r --at 1960-01-01T00:00:00Z v1
+r --at 1970-01-01T00:00:00Z v1
+r --from 0.5 --to 1.5 v1
+r --from 1.5 v1
+r --to 0.7 v1
+r --from 2 --to 1 v1
+for metric in live-bytes live-count total-bytes total-count temporary overhead; do
+    r -m $metric --at end published
+done
+r -n 1 published
+r --top=1 --at end v1
+r -g line published
+r --inverted published
+r --collapse-recursion --full published
+r --filter 'libtree' v1
+r --filter '^nowhere$' v1
+r -f folded published
+r -f folded --inverted published
+s 'memhawk report -f json published 2>/dev/null | python3 -c "
+import json, sys
+report = json.load(sys.stdin)
+print(report[\"version\"], report[\"process\"][\"pid\"], len(report[\"stacks\"]))"'
+s 'memhawk report -f html published 2>/dev/null | grep -ci "^<!doctype html"'
+s 'memhawk report -f pprof published 2>/dev/null | od -An -tx1 -N2'
+s 'memhawk report -f speedscope published 2>/dev/null | python3 -c "
+import json, sys
+print(json.load(sys.stdin)[\"\$schema\"])"'
+s 'memhawk report -f heaptrack published 2>/dev/null | wc -c | grep -c "^[1-9]"'
+echo "--- damage and losses are told, and what is good is shown"
+s 'memhawk report v1 2>&1 >/dev/null'
+s 'script -qec "memhawk report v1" /dev/null </dev/null | tr -d "\r" | grep ^memhawk:'
+s 'memhawk report -f folded "$GOLDEN/damaged.binpb"'
+s 'head -c 900 v1 >cut; memhawk report -f folded cut'
+s 'head -c 60 v1 >short; memhawk report short'
+s '(cat v1; echo garbage garbage garbage) >tail; memhawk report -f folded tail 2>&1 | grep -v names'
+s 'memhawk report "$GOLDEN/future.binpb" 2>&1 | head -3'
