@@ -42,6 +42,9 @@ typedef struct View {
     bool ascii;             /* text: no box drawing */
     bool full;              /* text: chains of callers are not cut */
     const char *filter;     /* NULL: none */
+    /* values are the sums over all iterations of this window, live ones what they left behind (may be
+     * negative); NULL: a moment or an interval */
+    const ProfileWindow *window;
 } View;
 
 typedef struct Exporter {

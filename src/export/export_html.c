@@ -257,8 +257,10 @@ static char *view_subtitle(const View *view)
     number_duration(to, view->at_ns > first ? view->at_ns - first : 0);
     number_duration(from, view->from_ns > first ? view->from_ns - first : 0);
     char *moment = NULL;
-    int n = view->interval ? asprintf(&moment, "from %s to %s", from, to)
-                           : asprintf(&moment, "at %s%s", view->at_peak ? "the peak, " : "", to);
+    int n = view->window     ? asprintf(&moment, "window %s, %s iterations", view->window->name,
+                                        number_count(from, (int64_t)view->window->iterations))
+            : view->interval ? asprintf(&moment, "from %s to %s", from, to)
+                             : asprintf(&moment, "at %s%s", view->at_peak ? "the peak, " : "", to);
     if (n >= 0 &&
         asprintf(&text, "%s%s%s \xc2\xb7 pid %u%s%s \xc2\xb7 ran %s, %s", moment,
                  view->filter ? " \xc2\xb7 filter " : "", view->filter ? view->filter : "", p->pid,

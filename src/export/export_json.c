@@ -15,11 +15,21 @@
 #include "export/json_piece.h"
 #include "export/names.h"
 #include "export/text_head.h"
+#include "profile/window_stats.h"
 
 static double seconds(const View *view, uint64_t time_ns)
 {
     uint64_t first = profile_first_ns(view->profile);
     return time_ns > first ? (double)(time_ns - first) / 1e9 : 0;
+}
+
+static json_t *window_object(const ProfileWindow *window)
+{
+    return json_pack("{s:o, s:s, s:I, s:I, s:I}", "name", json_name(window->name), "scope",
+                     window->process_scope ? "process" : "thread", "iterations",
+                     (json_int_t)window->iterations, "unfinished",
+                     (json_int_t)window_unfinished(window), "duration_ns",
+                     (json_int_t)window_duration_ns(window));
 }
 
 static json_t *view_object(const View *view)
@@ -30,7 +40,10 @@ static json_t *view_object(const View *view)
                   view->granularity == GRANULARITY_LINE ? "line" : "function", "filter",
                   json_name(view->filter), "time_ns", (json_int_t)view->at_ns, "time_s",
                   seconds(view, view->at_ns));
-    if (o && view->interval) {
+    if (o && view->window) {
+        json_object_set_new(o, "kind", json_string("window"));
+        json_object_set_new(o, "window", window_object(view->window));
+    } else if (o && view->interval) {
         json_object_set_new(o, "from_ns", json_integer((json_int_t)view->from_ns));
         json_object_set_new(o, "from_s", json_real(seconds(view, view->from_ns)));
     } else if (o) {

@@ -218,7 +218,9 @@ static void rest_print(TextTree *t, const uint32_t *children, size_t from, size_
         return;
     figures_print(t, &rest);
     prefix_print(t, branch);
-    fprintf(t->out, "%s %zu more\n", pick(t, "\xe2\x80\xa6", "..."), some);
+    char number[NUMBER_BYTES];
+    fprintf(t->out, "%s %s more\n", pick(t, "\xe2\x80\xa6", "..."),
+            number_count(number, (int64_t)some));
 }
 
 static void children_print(TextTree *t, uint32_t node, bool roots)

@@ -210,11 +210,15 @@ void text_heading_write(const View *view, bool removed, FILE *out)
     char words[64];
     snprintf(words, sizeof(words), "%s", metric_words(view->metric));
     words[0] = (char)toupper((unsigned char)words[0]);
-    int n = view->interval
-                ? asprintf(&line, "%s %s from %s to %s: %s, %s stack%s", words,
-                           removed ? "removed" : "added", from, to, sum, count, s)
-                : asprintf(&line, "%s at %s%s: %s, %s stack%s", words,
-                           view->at_peak ? "the peak, " : "", to, sum, count, s);
+    char iterations[NUMBER_BYTES];
+    const ProfileWindow *window = view->window;
+    int n = window ? asprintf(&line, "%s in window %s, %s iteration%s: %s, %s stack%s", words,
+                              window->name, number_count(iterations, (int64_t)window->iterations),
+                              window->iterations == 1 ? "" : "s", sum, count, s)
+            : view->interval ? asprintf(&line, "%s %s from %s to %s: %s, %s stack%s", words,
+                                        removed ? "removed" : "added", from, to, sum, count, s)
+                             : asprintf(&line, "%s at %s%s: %s, %s stack%s", words,
+                                        view->at_peak ? "the peak, " : "", to, sum, count, s);
     if (n < 0)
         return;
     line_write(view, line, "\033[1m", out);

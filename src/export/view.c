@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/window_stats.h"
+
 static bool values_are_zero(const Values *values)
 {
     for (size_t m = 0; m < METRIC_MAX; m++)
@@ -114,6 +116,26 @@ static int stacks_fill(const ViewOptions *options, size_t count, View *view)
     return r < 0 ? r : 0;
 }
 
+static int window_fill(const ProfileWindow *window, size_t count, View *view)
+{
+    WindowStats *stats = calloc(count + 1, sizeof(*stats));
+    view->stacks = calloc(count + 1, sizeof(*view->stacks));
+    int r = stats && view->stacks ? window_stats(window, NULL, count, count, stats) : -ENOMEM;
+    for (size_t i = 0; r >= 0 && i < count; i++) {
+        const int64_t *total = stats[i].total.v;
+        view->stacks[i] = (ViewStack){
+            .stack = (uint32_t)i,
+            .values = {.v = {[METRIC_LIVE_BYTES] = total[WINDOW_LIVE_BYTES],
+                             [METRIC_LIVE_COUNT] = total[WINDOW_LIVE_COUNT],
+                             [METRIC_TOTAL_BYTES] = total[WINDOW_BYTES],
+                             [METRIC_TOTAL_COUNT] = total[WINDOW_ALLOCATIONS],
+                             [METRIC_TEMPORARY] = total[WINDOW_TEMPORARY]}}};
+    }
+    view->stack_count = count;
+    free(stats);
+    return r;
+}
+
 static int stacks_filter(View *view)
 {
     bool *matches;
@@ -146,10 +168,12 @@ int view_build(const Profile *profile, const Labels *labels, const ViewOptions *
                  .top = options->top,
                  .granularity = options->granularity,
                  .filter = options->filter,
+                 .window = options->window,
                  .title = options->title};
     int r = moment_choose(profile, options, &view);
     if (r >= 0)
-        r = stacks_fill(options, profile_stack_count(profile), &view);
+        r = options->window ? window_fill(options->window, profile_stack_count(profile), &view)
+                            : stacks_fill(options, profile_stack_count(profile), &view);
     if (r >= 0 && view.filter)
         r = stacks_filter(&view);
     if (r < 0) {

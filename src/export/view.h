@@ -25,6 +25,7 @@ typedef struct ViewOptions {
     unsigned width; /* 0: 80 */
     size_t top;
     Granularity granularity;
+    const ProfileWindow *window; /* all iterations of it, not a moment; NULL: none */
     const char *title; /* NULL: the command line of the process; borrowed */
 } ViewOptions;
 

@@ -418,6 +418,24 @@ int profile_between(const Profile *profile, uint64_t from_ns, uint64_t to_ns, Va
     return 0;
 }
 
+size_t profile_window_count(const Profile *profile)
+{
+    (void)profile;
+    return 0;
+}
+
+const ProfileWindow *profile_window(const Profile *profile, size_t index)
+{
+    (void)profile, (void)index;
+    return NULL;
+}
+
+const ProfileWindow *profile_window_find(const Profile *profile, const char *name)
+{
+    (void)profile, (void)name;
+    return NULL;
+}
+
 /* ---- labels.h, symbol.h ---------------------------------------------------------------------- */
 
 size_t labels_count(const Labels *labels)

@@ -292,7 +292,7 @@
     }
     const a = valueOf(node, 0, m), b = valueOf(node, 1, m);
     return `${valueText(a)} \u2192 ${valueText(b)}, ${deltaText(b - a)}` +
-      (a ? ` (${(100 * (b - a) / a).toFixed(1)} %)` : b ? ' (new)' : '');
+      (a ? ` (${(100 * (b - a) / a).toFixed(1).replace('-', '\u2212')} %)` : b ? ' (new)' : '');
   }
 
   function showDetails(node) {
