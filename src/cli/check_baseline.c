@@ -8,7 +8,6 @@
 #include "cli/check.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +79,8 @@ static int blame(const CompareSource sources[DIFF_SIDES], CheckResult *result)
 
 static int64_t allowed(int64_t baseline, double percent)
 {
-    double more = fabs((double)baseline) * percent / 100;
-    return more >= 9e18 ? INT64_MAX : baseline + (int64_t)floor(more + 1e-9);
+    double more = (double)(baseline < 0 ? -baseline : baseline) * percent / 100;
+    return more >= 9e18 ? INT64_MAX : baseline + (int64_t)(more + 1e-9);
 }
 
 static int judge(const CompareSource sources[DIFF_SIDES], int64_t before, int64_t after,
@@ -204,7 +203,7 @@ int check_baseline(const Session *baseline, const Session *session, const char *
     size_t count = profile_window_count(baseline->profile);
     int r = 0;
     if (only) {
-        const ProfileWindow *window = window_find(baseline->profile, only);
+        const ProfileWindow *window = compare_window_by_name(baseline->profile, only);
         return window ? check_window(baseline, window, session, report)
                       : add_unknown(only, "the baseline has no such window", report);
     }

@@ -243,7 +243,7 @@ static int check_limit(const Session *session, const BudgetSection *section, Bud
     result->limit = limit;
     result->max = (int64_t)section->max[limit];
     if (section->window) {
-        window = window_find(session->profile, section->window);
+        window = compare_window_by_name(session->profile, section->window);
         if (!window)
             snprintf(result->why, sizeof result->why, "the profile has no such window");
         else if (window->iterations == 0)

@@ -324,6 +324,25 @@ uint32_t compare_flags(const Compare *compare, DiffSide which, uint32_t group)
 /* ---- windows by name
  * -------------------------------------------------------------------------------- */
 
+const ProfileWindow *compare_window_by_name(const Profile *profile, const char *text)
+{
+    const ProfileWindow *found = profile_window_find(profile, text);
+    if (found)
+        return found;
+    size_t text_length = strlen(text);
+    for (size_t i = 0; i < profile_window_count(profile) && text_length > 0; i++) {
+        const ProfileWindow *window = profile_window(profile, i);
+        size_t length = strlen(window->name);
+        if (length <= text_length || window->name[length - text_length - 1] != '/' ||
+            strcmp(window->name + length - text_length, text) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = window;
+    }
+    return found;
+}
+
 static void list_windows(const Profile *profile, char *ret_text, size_t size)
 {
     size_t count = profile_window_count(profile), length = 0;
@@ -339,7 +358,7 @@ const ProfileWindow *compare_find_window(const char *verb, const Session *sessio
 {
     char known[1024];
     const Profile *profile = session->profile;
-    const ProfileWindow *window = window_find(profile, name);
+    const ProfileWindow *window = compare_window_by_name(profile, name);
     if (window)
         return window;
     list_windows(profile, known, sizeof known);

@@ -52,7 +52,12 @@ size_t compare_sites(const Compare *compare, DiffSide side, uint32_t group, size
 /* STACK_* flags of all stacks of the group together: to say that they end early. */
 uint32_t compare_flags(const Compare *compare, DiffSide side, uint32_t group);
 
-/* A window as named by the user; NULL after one problem line that lists the known names. */
+/*
+ * Finds a window as the user names it: by its exact name, else by the only one whose name ends in
+ * "/" and the text (assertions are named by path and line). NULL: none, or not clear.
+ */
+const ProfileWindow *compare_window_by_name(const Profile *profile, const char *text);
+/* The same; NULL after one problem line that lists the known names. */
 const ProfileWindow *compare_find_window(const char *verb, const Session *session,
                                          const char *name);
 /* Figures of a window as the metrics of a stack. */

@@ -231,22 +231,3 @@ uint64_t window_unfinished(const ProfileWindow *window)
 {
     return window->begun > window->iterations ? window->begun - window->iterations : 0;
 }
-
-const ProfileWindow *window_find(const Profile *profile, const char *text)
-{
-    const ProfileWindow *found = profile_window_find(profile, text);
-    if (found)
-        return found;
-    size_t text_length = strlen(text);
-    for (size_t i = 0; i < profile_window_count(profile) && text_length > 0; i++) {
-        const ProfileWindow *window = profile_window(profile, i);
-        size_t length = strlen(window->name);
-        if (length <= text_length || window->name[length - text_length - 1] != '/' ||
-            strcmp(window->name + length - text_length, text) != 0)
-            continue;
-        if (found)
-            return NULL;
-        found = window;
-    }
-    return found;
-}

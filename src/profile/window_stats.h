@@ -57,9 +57,3 @@ uint64_t window_duration_ns(const ProfileWindow *window);
 
 /* Iterations that were begun but never completed. */
 uint64_t window_unfinished(const ProfileWindow *window);
-
-/*
- * Finds a window as the user names it: by its exact name, else by the only one whose name ends in
- * "/" and the text (assertions are named by path and line). NULL: none, or not clear.
- */
-const ProfileWindow *window_find(const Profile *profile, const char *text);
