@@ -58,7 +58,7 @@ typedef struct RuleCell {
     _Atomic uint64_t rule;
 } RuleCell;
 
-extern RuleCell rule_cells[1 << RULE_CELL_BITS];
+extern __attribute__((visibility("hidden"))) RuleCell rule_cells[1 << RULE_CELL_BITS];
 
 #define RULE_KEY_EXACT (UINT64_C(1) << 63)
 
@@ -70,7 +70,7 @@ static inline uint64_t rule_epoch_key(uint32_t epoch)
 
 static inline RuleCell *rule_cell(uint64_t pc)
 {
-    return &rule_cells[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - RULE_CELL_BITS)];
+    return &rule_cells[(uint32_t)pc * UINT32_C(0x9e3779b1) >> (32 - RULE_CELL_BITS)];
 }
 
 /* The slow side: interprets the tables and fills the cell. Never fails: RULE_MISSING. KEY is the

@@ -19,7 +19,7 @@
 size_t unwind_thread_bytes(unsigned max_depth)
 {
     size_t entries = (size_t)LOG_WALKS * max_depth;
-    return sizeof(UnwindThread) + entries * (sizeof(Entry) + sizeof(Note));
+    return sizeof(UnwindThread) + entries * sizeof(Entry);
 }
 
 void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_pointers)
@@ -105,78 +105,82 @@ static COLD RuleBits rule_exact(const Walker *w)
 /* A return address that is none ends the walk; it is kept as a word that the walk depends on. */
 static COLD void end_of_stack(Walker *w, Entry *entry)
 {
-    walk_note(w->thread, entry)->rule = RULE_AUX;
+    entry->rule = RULE_AUX;
     if (entry->word != 0)
         w->flags |= UNWIND_ENDED_EARLY;
     w->next = entry + 1;
 }
 
+/* All that is not a plain step; exact frames, which follow signal frames, are stepped here too. */
+static __attribute__((noinline)) StepEnd step_rare(Walker *w, RuleBits rule)
+{
+    w->exact = false;
+    StepEnd end = walker_step(w, rule);
+    while (end == STEP_ON && w->exact && w->frames < w->thread->max_depth) {
+        w->frames++;
+        w->at = w->next;
+        *w->at = (Entry){.sp = w->cfa, .word = w->pc};
+        w->exact = false;
+        end = walker_step(w, rule_exact(w));
+    }
+    return end;
+}
+
 /*
  * From the first frame outwards to the end. The loop itself does what nearly every frame needs; all
- * else is in walk_step.c. What changes with each frame lives in locals and is stored for calls.
+ * else is called. What changes with each frame lives in locals and is stored for the calls.
  */
-static void walk_frames(Walker *w)
+static inline __attribute__((always_inline)) void walk_frames(Walker *w)
 {
     UnwindThread *thread = w->thread;
     const Entry *join = join_candidate(thread);
-    const uint64_t key = thread->epoch_key, high = w->high;
-    const unsigned max_depth = thread->max_depth;
+    const uint64_t key = thread->epoch_key;
     Entry *at = w->at;
-    uint64_t pc = at->word, cfa = at->sp, acc = 0, power = 1;
-    unsigned frames = 1, tries = JOIN_TRIES;
+    uint64_t pc = at->word, cfa = at->sp, acc = 0, join_sp = join->sp;
+    uint32_t left = thread->max_depth - 1u; /* frames that may still be added */
     for (;;) {
         RuleCell *cell = rule_cell(pc);
         RuleBits rule = atomic_load_explicit(&cell->rule, memory_order_relaxed);
         uint64_t check = atomic_load_explicit(&cell->check, memory_order_relaxed);
         if (UNLIKELY((check ^ rule ^ key) != pc)) {
-            if (pc < WALK_LOWEST_PC && frames > 1) {
+            if (pc < WALK_LOWEST_PC && at != w->first) {
                 end_of_stack(w, at);
-                frames--;
+                left++;
                 break;
             }
             thread->stats.rule_misses++;
             rule = rule_fill(pc, key);
         }
-        Entry *next = at + 1;
         if (LIKELY(!(rule & RULE_NOT_FAST))) {
-            Note *note = walk_note(thread, at);
-            note->acc = acc;
-            note->rule = rule;
-            acc += pc * power;
-            power *= WALK_BASE;
+            at->rule = rule;
+            acc = acc * WALK_BASE + pc;
             cfa += (uint64_t)rule_cfa_offset(rule);
-            if (UNLIKELY(cfa > high)) {
-                w->next = next;
+            if (UNLIKELY(cfa > w->high)) {
+                w->next = at + 1;
                 w->flags |= UNWIND_ENDED_EARLY;
                 break;
             }
             pc = stack_word(cfa - 8);
+            at++;
         } else {
             w->acc = acc;
-            w->power = power;
             w->at = at;
-            w->exact = false;
-            StepEnd end = walker_step(w, rule);
-            while (end == STEP_ON && w->exact && frames < max_depth) {
-                frames++;
-                w->at = w->next;
-                *w->at = (Entry){.sp = w->cfa, .word = w->pc};
-                end = walker_step(w, rule_exact(w));
-            }
+            w->frames = thread->max_depth - left;
+            StepEnd end = step_rare(w, rule);
             acc = w->acc;
-            power = w->power;
+            left = thread->max_depth - w->frames;
             if (end != STEP_ON) {
                 w->flags |= end == STEP_EARLY ? UNWIND_ENDED_EARLY : 0;
                 break;
             }
-            next = w->next;
+            at = w->next;
             cfa = w->cfa;
             pc = w->pc;
         }
-        at = next;
         at->sp = cfa;
         at->word = pc;
-        if (UNLIKELY(frames == max_depth)) {
+        if (UNLIKELY(left-- == 0)) {
+            left = 0;
             w->next = at;
             if (pc == 0)
                 end_of_stack(w, at);
@@ -184,21 +188,27 @@ static void walk_frames(Walker *w)
                 w->flags |= UNWIND_DEPTH_CUT;
             break;
         }
-        frames++;
+        if (LIKELY(cfa < join_sp))
+            continue;
         while (join->sp < cfa)
             join++;
-        if (UNLIKELY(join->sp == cfa) && join->word == pc && tries > 0) {
-            tries--;
-            w->at = at;
-            w->acc = acc;
-            w->power = power;
-            w->frames = frames;
-            if (walker_join(w, join))
-                return;
-        }
+        join_sp = join->sp;
+        if (join_sp != cfa || join->word != pc)
+            continue;
+        w->at = at;
+        w->acc = acc;
+        w->frames = thread->max_depth - left;
+        if (walker_join(w, join))
+            return;
+        at = w->at;
+        cfa = at->sp;
+        pc = at->word;
+        acc = w->acc;
+        left = thread->max_depth - w->frames;
+        join_sp = cfa + 1;
     }
     w->acc = acc;
-    w->frames = frames;
+    w->frames = thread->max_depth - left;
 }
 
 static uint64_t stack_high(UnwindThread *thread, uint64_t sp)
@@ -210,15 +220,14 @@ static uint64_t stack_high(UnwindThread *thread, uint64_t sp)
     return thread->stack_high;
 }
 
-static void put_stops(const UnwindThread *thread, Entry *end, uint64_t acc)
+static void put_stops(const UnwindThread *thread, Entry *end)
 {
     end[0] = (Entry){.sp = (uint64_t)(&thread->zero + 1), .word = WALK_STOP_WORD};
     end[1] = (Entry){.sp = UINT64_MAX};
-    *walk_note(thread, end) = (Note){.acc = acc, .rule = RULE_AUX};
 }
 
-static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
-                                                       const UnwindContext *context, Memo *memo)
+static __attribute__((noinline)) UnwindWalk *
+walk_anew(UnwindThread *thread, const UnwindContext *context, Memo *memo)
 {
     Entry *first = log_reserve(thread);
     Walker walker;
@@ -230,11 +239,11 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     w->fp_incoming = true;
     w->fp_live = w->forget = false;
     w->flags = 0;
-    w->regs_at = NULL;
+    thread->regs_at = NULL;
     w->high = stack_high(thread, context->sp);
     *first = (Entry){.sp = context->sp, .word = context->pc};
     walk_frames(w);
-    put_stops(thread, w->next, w->acc);
+    put_stops(thread, w->next);
 
     Memo *into = w->forget ? &thread->scratch : memo;
     uint64_t hash = hash_mix(w->acc, (uint64_t)w->flags << 16 | w->frames);
@@ -246,6 +255,7 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     into->first = first;
     into->entries = (uint32_t)(w->next - first);
     thread->stats.walks++;
+    thread->stats.frames_walked += w->frames;
     if (w->forget)
         return &into->walk;
     memo->pc = context->pc;
@@ -274,32 +284,38 @@ static inline bool verified(const Entry *entry)
 
 static inline Memo *memo_cell(UnwindThread *thread, const UnwindContext *context)
 {
-    uint64_t mixed = (context->pc ^ context->sp * 0x2c1b3c6d) * UINT64_C(0x9e3779b97f4a7c15);
-    return &thread->memos[mixed >> (64 - MEMO_BITS)];
+    uint32_t mixed = (uint32_t)context->sp * UINT32_C(0x2c1b3c6d) + (uint32_t)context->pc;
+    return &thread->memos[mixed * UINT32_C(0x9e3779b1) >> (32 - MEMO_BITS)];
+}
+
+static COLD UnwindWalk *walk_after_epoch(UnwindThread *thread, const UnwindContext *context)
+{
+    forget_all(thread);
+    return walk_anew(thread, context, memo_cell(thread, context));
 }
 
 UnwindWalk *unwind_walk(UnwindThread *thread, const UnwindContext *context)
 {
     if (UNLIKELY(atomic_load_explicit(&unwind_epoch, memory_order_relaxed) != thread->epoch))
-        forget_all(thread);
+        return walk_after_epoch(thread, context);
     Memo *memo = memo_cell(thread, context);
-    if (LIKELY(memo->pc == context->pc && memo->sp == context->sp) &&
-        (!memo->fp_live || memo->fp == context->fp) && LIKELY(verified(memo->first + 1))) {
-        thread->last = memo;
-        thread->stats.verified++;
-        return &memo->walk;
-    }
-    return walk_anew(thread, context, memo);
+    if (memo->pc != context->pc || memo->sp != context->sp ||
+        (UNLIKELY(memo->fp_live) && memo->fp != context->fp) || !verified(memo->first + 1))
+        return walk_anew(thread, context, memo);
+    thread->last = memo;
+    thread->stats.verified++;
+    return &memo->walk;
 }
 
 size_t unwind_frames(const UnwindThread *thread, const UnwindWalk *walk, FrameWord *ret_frames)
 {
+    (void)thread;
     const Memo *memo = (const Memo *)((const char *)walk - offsetof(Memo, walk));
     size_t depth = 0;
     for (uint32_t i = 0; i < memo->entries; i++) {
-        RuleBits rule = walk_note(thread, &memo->first[i])->rule;
-        if (!(rule & RULE_AUX))
-            ret_frames[depth++] = frame_word(memo->first[i].word, rule);
+        const Entry *entry = &memo->first[i];
+        if (!(entry->rule & RULE_AUX))
+            ret_frames[depth++] = frame_word(entry->word, entry->rule);
     }
     return depth;
 }

@@ -12,28 +12,21 @@
 #include "unwind/unwind.h"
 
 /*
- * A thread's walks, inner side. One log of words holds all walks, oldest first:
+ * A thread's walks, inner side. One log holds all walks, oldest first:
  *
- *   log:   | preamble | frame 0 | frame 1 | aux | frame 2 | ... | frame n-1 | stop | stop | preamble ...
- *   notes: |          |  acc, rule of each; `log_words` words further on                  |
+ *   | preamble | frame 0 | frame 1 | aux | frame 2 | ... | frame n-1 | stop | stop | preamble ...
  *
- * Entry: the stack pointer at a frame's pc, and its pc, which lies at sp - 8. To verify a walk is to
- * compare these, frame 1 first. An aux entry is another word that the walk depends on (a saved rbp
- * that a CFA is computed from, the words that a DWARF expression reads), at the place in the order
- * where the walk read it. The first stop's word never compares equal; the second's stack pointer is
- * above any other. The log is a ring; a new walk forgets the oldest ones where it needs their room.
+ * A frame's entry: the stack pointer at its pc, the pc, which lies at sp - 8, and the rule that its
+ * step took. To verify a walk is to compare these words, frame 1 first. An aux entry is another word
+ * that the walk depends on (a saved rbp that a CFA is computed from, the words that a DWARF
+ * expression reads), at the place in the order where the walk read it. The first stop's word never
+ * compares equal; the second's stack pointer is above any other. The log is a ring; a new walk
+ * forgets the oldest ones where it needs their room.
  */
 typedef struct Entry {
     uint64_t sp, word;
-} Entry;
-
-/* A frame's note: `acc` sums word[i] * WALK_BASE^i over the frames inside of it, so that a joined
- * suffix brings its sum along; a walk's hash is mixed from the whole sum, depth and flags. */
-typedef struct Note {
-    uint64_t acc;
     RuleBits rule;
-} Note;
-_Static_assert(sizeof(Note) == sizeof(Entry), "notes lie at a fixed distance from entries");
+} Entry;
 
 #define WALK_STOP_WORD (~UINT64_C(1))
 
@@ -49,9 +42,8 @@ _Static_assert(sizeof(Memo) == 64, "one cache line");
 
 enum {
     MEMO_BITS = 7,
-    LOG_WALKS = 48,     /* room for so many walks of full depth without aux entries */
-    LOG_SPARE = 64,     /* aux entries of one walk beyond one a frame */
-    JOIN_TRIES = 2,
+    LOG_WALKS = 48, /* room for so many walks of full depth without aux entries */
+    LOG_SPARE = 64, /* aux entries of one walk beyond one a frame */
 };
 
 struct UnwindThread {
@@ -66,6 +58,8 @@ struct UnwindThread {
     Memo scratch;        /* a walk that cannot be remembered; its entries are at the log's head */
     uint32_t head, tail, lap_end, log_entries;
     UnwindStats stats;   /* `walks` without the verified ones */
+    Entry *regs_at;      /* frame for which `regs` holds more than rsp, rbp and pc */
+    CfiFrame regs;
     StackBounds bounds;
     _Alignas(64) Entry log[];
 };
@@ -78,7 +72,7 @@ typedef struct Walker {
     Entry *aux_limit;    /* aux entries must stay below */
     Entry *fp_at;        /* frame for which `fp` was right */
     uint64_t fp;
-    uint64_t acc, power; /* of the frames inside `at`; `at` itself counts once it is stepped */
+    uint64_t acc;        /* of the frames inside `at`; `at` itself counts once it is stepped */
     uint64_t high;
     uint64_t cfa, pc;    /* result of a step: the caller's stack pointer and pc */
     unsigned frames;     /* joined ones included */
@@ -87,8 +81,6 @@ typedef struct Walker {
     bool fp_incoming;    /* `fp` is the context's */
     bool fp_live;        /* and it mattered */
     bool forget;         /* cannot be verified later */
-    Entry *regs_at;      /* frame for which `regs` holds more than rsp, rbp and pc */
-    CfiFrame regs;
 } Walker;
 
 typedef uint64_t __attribute__((may_alias)) StackWord;
@@ -96,11 +88,6 @@ typedef uint64_t __attribute__((may_alias)) StackWord;
 static inline uint64_t stack_word(uint64_t address)
 {
     return *(const StackWord *)address;
-}
-
-static inline Note *walk_note(const UnwindThread *thread, const Entry *entry)
-{
-    return (Note *)(entry + thread->log_entries);
 }
 
 static inline FrameWord frame_word(uint64_t word, RuleBits rule)
@@ -119,8 +106,12 @@ typedef enum StepEnd {
 bool walker_fp(Walker *walker, uint64_t *ret_fp);
 StepEnd walker_step(Walker *walker, RuleBits rule);
 
-/* walk_join.c: tries to take the rest from CANDIDATE, an entry of thread->last with the current
- * frame's sp and word. True: done; `next` is past the last entry, `frames`, `flags`, `acc` complete. */
+/*
+ * walk_join.c: CANDIDATE is an entry of thread->last with the current frame's sp and word. Takes over
+ * its outer frames as far as the stack still holds them. Returns true when these were all: `next` is
+ * past the last entry, `frames`, `flags`, `acc` are complete. Else `at` is the outermost frame taken,
+ * yet to be stepped.
+ */
 bool walker_join(Walker *walker, const Entry *candidate);
 
 /* rbp chain as a rule: CFA = rbp + 16, rbp saved at CFA - 16. */
@@ -130,7 +121,9 @@ bool walker_join(Walker *walker, const Entry *candidate);
 /* Below it nothing is ever mapped: no pc. */
 #define WALK_LOWEST_PC 4096
 
-/* Odd. No two stacks of up to 256 frames that differ in at most two frames, by less than 2^29 each,
- * have equal sums (tests/unit/test_unwind_walk.c looks at the lattices). */
-#define WALK_BASE UINT64_C(0x770a659fc7291559)
-#define WALK_BASE_INVERSE UINT64_C(0xb256ac9e3d7be2e9)
+/*
+ * A stack's sum: acc = acc * WALK_BASE + frame word, leaf first; the hash is mixed from it, the depth
+ * and the flags. Odd; no two stacks of up to 256 frames that differ in at most two of them, by less
+ * than 2^29 each, have equal sums (test_unwind_walk.c looks at the lattices).
+ */
+#define WALK_BASE UINT64_C(0x58152ffb)

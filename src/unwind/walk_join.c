@@ -1,110 +1,128 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Joins a walk in progress with the one returned last: at a frame with equal sp, pc (and rbp where it
- * is live) the rest is the same if the stack still holds the same words outwards. Compared in order,
- * with early exit, then copied; each frame costs about 10 instructions. A try that fails costs what
- * it read; two tries a walk at most, or code that differs only far out would make walks quadratic.
+ * Joins a walk in progress with the one returned last. At a frame with equal sp, pc (and rbp where it
+ * is live) the next outer frame is the same if the stack still holds the same word for it, and so on:
+ * compared in order, inner to outer, each frame taken over at about 12 instructions. At the first
+ * difference the walk goes on by itself from the outermost frame taken. So each comparison but the
+ * last brings a frame, and a walk costs no more for having tried.
+ *
+ * Frames stepped by DWARF expressions are not taken over but stepped again: what they leave of the
+ * registers is not in the log.
  */
 #include "unwind/walk.h"
 
-#include <string.h>
-
 /* rbp at frame ENTRY of a remembered walk, where it is live: from the first CFA computed from it. */
-static bool remembered_fp(const UnwindThread *thread, const Entry *entry, uint64_t *ret_fp)
+static bool remembered_fp(const Entry *entry, uint64_t *ret_fp)
 {
-    RuleBits rule;
-    for (;; entry++) {
-        rule = walk_note(thread, entry)->rule;
-        if (rule & RULE_AUX)
-            continue;
-        if (rule & (RULE_CFA_FP | RULE_SAVED_FP) || (rule & RULE_KIND_BITS))
-            break;
+    while ((entry->rule & RULE_AUX) ||
+           !(entry->rule & (RULE_CFA_FP | RULE_SAVED_FP | RULE_KIND_BITS))) {
+        if (entry->word == WALK_STOP_WORD)
+            return false;
+        entry++;
     }
-    if (!(rule & RULE_CFA_FP))
+    if (!(entry->rule & RULE_CFA_FP))
         return false;
     const Entry *caller = entry + 1;
-    while (walk_note(thread, caller)->rule & RULE_AUX)
-        if ((caller++)->word == WALK_STOP_WORD)
-            return false;
-    *ret_fp = caller->sp - (uint64_t)rule_cfa_offset(rule);
+    while (caller->rule & RULE_AUX)
+        caller++;
+    if (caller->word == WALK_STOP_WORD)
+        return false;
+    *ret_fp = caller->sp - (uint64_t)rule_cfa_offset(entry->rule);
     return true;
 }
 
-/* Number of frames from ENTRY to the end if the stack still holds them; 0: it does not. */
-static unsigned frames_verified(const Walker *w, const Entry *entry)
+/* Whether rbp is at the current frame what it was at CANDIDATE; the word that tells becomes an aux
+ * entry of this walk. */
+static bool equal_fp(Walker *w, const Entry *candidate)
 {
-    const Entry *start = entry;
-    unsigned frames = 1;
-    for (entry++; entry->word != WALK_STOP_WORD; entry++) {
-        bool aux = walk_note(w->thread, entry)->rule & RULE_AUX;
-        if (aux && entry->sp <= start->sp)
-            continue; /* a saved rbp further in: compared as rbp */
-        if (stack_word(entry->sp - 8) != entry->word)
-            return 0;
-        frames += !aux;
-    }
-    return frames;
+    uint64_t theirs, ours;
+    if (!remembered_fp(candidate, &theirs))
+        return false;
+    w->at->rule = 0;
+    return walker_fp(w, &ours) && ours == theirs && !w->forget;
 }
 
-/* Copies the entries from CANDIDATE, the current frame's twin, to the end. */
-static void take_rest(Walker *w, const Entry *candidate)
+/* An entry that is more than a plain frame. True: to be taken over like one. */
+static COLD bool take_special(Walker *w, const Entry *from, uint64_t start_sp, Entry **to)
 {
-    UnwindThread *thread = w->thread;
-    Note note = *walk_note(thread, candidate);
-    uint64_t base = note.acc, factor = w->power;
-    for (const Entry *e = thread->last->first; e < candidate; e++)
-        if (!(walk_note(thread, e)->rule & RULE_AUX))
-            factor *= WALK_BASE_INVERSE;
-    uint64_t acc = w->acc, sp = candidate->sp;
-    Entry *to = w->next;
-    *walk_note(thread, w->at) = (Note){.acc = acc, .rule = note.rule};
-    RuleBits seen = note.rule;
-    for (candidate++; candidate->word != WALK_STOP_WORD; candidate++) {
-        note = *walk_note(thread, candidate);
-        if ((note.rule & RULE_AUX) && candidate->sp <= sp)
-            continue;
-        seen |= note.rule;
-        *to = *candidate;
-        *walk_note(thread, to) =
-            (Note){.acc = acc + factor * (note.acc - base), .rule = note.rule};
-        to++;
+    if (!(from->rule & RULE_AUX)) {
+        w->flags |= from->rule & RULE_BY_FP ? UNWIND_BY_FRAME_POINTER : 0;
+        return true;
     }
-    w->acc = acc + factor * (walk_note(thread, candidate)->acc - base);
-    w->next = to;
-    if (seen & RULE_BY_FP)
+    if (from->sp > start_sp) /* else rbp saved further in: compared by equal_fp() */
+        *(*to)++ = *from;
+    return false;
+}
+
+/* The current frame was compared; takes over what follows. True: to the end of the walk. */
+static bool take_over(Walker *w, const Entry *from)
+{
+    const uint64_t start_sp = from->sp;
+    uint64_t acc = w->acc, pending = frame_word(from->word, from->rule);
+    uint32_t left = w->thread->max_depth - w->frames;
+    Entry *frame = w->at, *to = w->next;
+    RuleBits rule = from->rule;
+    bool whole = false;
+    frame->rule = rule;
+    if (rule & RULE_BY_FP)
         w->flags |= UNWIND_BY_FRAME_POINTER;
-    w->flags |= thread->last->walk.flags & (UNWIND_DEPTH_CUT | UNWIND_ENDED_EARLY);
+    for (from++; rule_kind(rule) != RULE_SLOW; from++) {
+        uint64_t sp = from->sp, word = from->word;
+        RuleBits next = from->rule;
+        if (stack_word(sp - 8) != word && !((next & RULE_AUX) && sp <= start_sp)) {
+            whole = word == WALK_STOP_WORD;
+            break;
+        }
+        if (UNLIKELY(next & (RULE_AUX | RULE_BY_FP))) {
+            if (to >= w->aux_limit)
+                break;
+            if (!take_special(w, from, start_sp, &to))
+                continue;
+        }
+        if (left == 0)
+            break;
+        left--;
+        acc = acc * WALK_BASE + pending;
+        rule = next;
+        pending = word;
+        if (UNLIKELY(rule & RULE_GENERATION))
+            pending = frame_word(word, rule);
+        *to = (Entry){.sp = sp, .word = word, .rule = rule};
+        frame = to++;
+    }
+    unsigned taken = w->thread->max_depth - w->frames - left;
+    w->thread->stats.frames_walked -= taken;
+    w->frames += taken;
+    w->at = frame;
+    w->next = to;
+    w->acc = acc;
+    return whole;
+}
+
+/* A frame whose rbp decides. When no frame was taken, its rbp is unread again: the aux entry that
+ * told it will be overwritten. */
+static COLD bool join_live(Walker *w, const Entry *candidate)
+{
+    const Walker before = *w;
+    bool whole = equal_fp(w, candidate) && take_over(w, candidate);
+    if (w->at == before.at && !whole)
+        *w = before;
+    return whole;
 }
 
 bool walker_join(Walker *w, const Entry *candidate)
 {
     UnwindThread *thread = w->thread;
-    RuleBits rule = walk_note(thread, candidate)->rule;
-    if (w->regs_at == w->at || (rule & RULE_AUX) || w->forget)
+    if (UNLIKELY(thread->regs_at == w->at || (candidate->rule & RULE_AUX) || w->forget))
         return false;
-    unsigned rest = frames_verified(w, candidate), max_depth = thread->max_depth;
-    if (rest == 0 || w->frames - 1 + rest > max_depth)
-        return false;
-    bool cut = thread->last->walk.flags & UNWIND_DEPTH_CUT;
-    if (cut && w->frames - 1 + rest != max_depth)
-        return false;
-    Walker before = *w;
     w->next = w->at + 1;
-    if (rule & RULE_LIVE) {
-        uint64_t theirs, ours;
-        walk_note(thread, w->at)->rule = 0;
-        if (!remembered_fp(thread, candidate, &theirs) || !walker_fp(w, &ours) ||
-            ours != theirs || w->forget) {
-            *w = before;
-            return false;
-        }
-    }
-    if (w->next + (thread->last->first + thread->last->entries - candidate) > w->aux_limit) {
-        *w = before;
+    bool whole = UNLIKELY(candidate->rule & RULE_LIVE) ? join_live(w, candidate)
+                                                       : take_over(w, candidate);
+    uint16_t flags = thread->last->walk.flags;
+    if (!whole || (flags & UNWIND_DEPTH_CUT)) /* here may be room for more frames */
         return false;
-    }
-    take_rest(w, candidate);
-    w->frames += rest - 1;
+    w->acc = w->acc * WALK_BASE + frame_word(w->at->word, w->at->rule);
+    w->flags |= flags & UNWIND_ENDED_EARLY;
     thread->stats.joined++;
     return true;
 }

@@ -26,17 +26,14 @@ static void walker_aux(Walker *w, uint64_t address, uint64_t word)
         w->forget = true;
         return;
     }
-    walk_note(w->thread, w->next)->rule = RULE_AUX;
-    *w->next++ = (Entry){.sp = address + 8, .word = word};
+    *w->next++ = (Entry){.sp = address + 8, .word = word, .rule = RULE_AUX};
 }
 
 static void mark_live(Walker *w, Entry *from)
 {
-    for (Entry *entry = from; entry <= w->at; entry++) {
-        Note *note = walk_note(w->thread, entry);
-        if (!(note->rule & RULE_AUX))
-            note->rule |= RULE_LIVE;
-    }
+    for (Entry *entry = from; entry <= w->at; entry++)
+        if (!(entry->rule & RULE_AUX))
+            entry->rule |= RULE_LIVE;
 }
 
 bool walker_fp(Walker *w, uint64_t *ret_fp)
@@ -44,7 +41,7 @@ bool walker_fp(Walker *w, uint64_t *ret_fp)
     uint64_t cfa = w->at->sp;
     Entry *entry = w->at;
     while (entry > w->fp_at) {
-        RuleBits rule = walk_note(w->thread, --entry)->rule;
+        RuleBits rule = (--entry)->rule;
         if (rule & RULE_AUX)
             continue;
         if (rule & RULE_SAVED_FP) {
@@ -85,7 +82,7 @@ enum { REG_RBP = 6, REG_RSP = 7, REG_PC = 16 };
 
 static void load_registers(Walker *w, CfiFrame *frame)
 {
-    if (w->regs_at != w->at)
+    if (w->thread->regs_at != w->at)
         frame->known = 0;
     frame->reg[REG_RSP] = w->at->sp;
     frame->reg[REG_PC] = w->at->word;
@@ -98,7 +95,7 @@ static void load_registers(Walker *w, CfiFrame *frame)
 
 static StepEnd step_tables(Walker *w, bool exact)
 {
-    CfiFrame *frame = &w->regs;
+    CfiFrame *frame = &w->thread->regs;
     uint64_t lookup_pc = exact ? w->at->word : w->at->word - 1;
     const UnwindModule *module = unwind_module_at(lookup_pc);
     load_registers(w, frame);
@@ -122,7 +119,7 @@ static StepEnd step_tables(Walker *w, bool exact)
     w->fp = frame->known & KNOWN(REG_RBP) ? frame->reg[REG_RBP] : 0;
     w->fp_incoming = false;
     w->fp_at = w->next;
-    w->regs_at = w->next;
+    w->thread->regs_at = w->next;
     return STEP_ON;
 }
 
@@ -140,10 +137,8 @@ static bool fp_sound(Walker *w)
 
 StepEnd walker_step(Walker *w, RuleBits rule)
 {
-    Note *note = walk_note(w->thread, w->at);
-    *note = (Note){.acc = w->acc, .rule = rule};
-    w->acc += frame_word(w->at->word, rule) * w->power;
-    w->power *= WALK_BASE;
+    w->at->rule = rule;
+    w->acc = w->acc * WALK_BASE + frame_word(w->at->word, rule);
     w->next = w->at + 1;
     if (rule_kind(rule) == RULE_OUTER)
         return STEP_OUTER;
@@ -153,7 +148,7 @@ StepEnd walker_step(Walker *w, RuleBits rule)
         if (!fp_sound(w))
             return STEP_EARLY;
         rule = (rule & (RULE_GENERATION | RULE_EXACT)) | RULE_FP_CHAIN | RULE_BY_FP;
-        note->rule = rule | RULE_LIVE;
+        w->at->rule = rule | RULE_LIVE;
         w->flags |= UNWIND_BY_FRAME_POINTER;
     }
     uint64_t base = w->at->sp;
