@@ -68,9 +68,9 @@ static inline uint64_t rule_epoch_key(uint32_t epoch)
     return (uint64_t)(0x4000 | (epoch & 0x3fff)) << 48;
 }
 
-static inline RuleCell *rule_cell(uint64_t pc)
+static inline RuleCell *rule_cell(RuleCell *cells, uint64_t pc)
 {
-    return &rule_cells[(uint32_t)pc * UINT32_C(0x9e3779b1) >> (32 - RULE_CELL_BITS)];
+    return &cells[(uint32_t)pc * UINT32_C(0x9e3779b1) >> (32 - RULE_CELL_BITS)];
 }
 
 /* The slow side: interprets the tables and fills the cell. Never fails: RULE_MISSING. KEY is the

@@ -10,15 +10,18 @@
  * Bans: locks, system calls but for a new stack or unknown code, libc calls, errno.
  * One walk at a time per thread state; rules and modules are shared without locks.
  */
-#include "unwind/walk.h"
+#if defined(__GNUC__) && !defined(__clang__)
+/* It pairs up stores of two registers and spends five instructions a frame on that. */
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
 
-#include <string.h>
+#include "unwind/walk.h"
 
 #include "unwind/internal.h"
 
 size_t unwind_thread_bytes(unsigned max_depth)
 {
-    size_t entries = (size_t)LOG_WALKS * max_depth;
+    size_t entries = (size_t)LOG_WALKS * max_depth + LOG_SPARE;
     return sizeof(UnwindThread) + entries * sizeof(Entry);
 }
 
@@ -26,47 +29,47 @@ void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_poi
 {
     thread->max_depth = (uint16_t)max_depth;
     thread->frame_pointers = frame_pointers;
-    thread->log_entries = LOG_WALKS * max_depth;
+    thread->need = 2u * max_depth + LOG_SPARE + 3;
+    thread->head = thread->tail = thread->lap_end = thread->log;
+    thread->log_end = thread->log + LOG_WALKS * max_depth + LOG_SPARE;
     thread->epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
     thread->epoch_key = rule_epoch_key(thread->epoch);
 }
 
 /* ---- log ---------------------------------------------------------------------------------------- */
 
-static void log_drop_oldest(UnwindThread *thread)
+static inline void log_drop_oldest(UnwindThread *thread)
 {
-    Entry *preamble = &thread->log[thread->tail];
+    Entry *preamble = thread->tail;
     Memo *owner = (Memo *)preamble->sp;
     if (owner->first == preamble + 1)
         owner->pc = 0;
-    thread->tail += (uint32_t)preamble->word;
+    thread->tail = (Entry *)preamble->word;
 }
 
-/* Most entries that a walk takes, with preamble and stops. */
-static uint32_t log_need(const UnwindThread *thread)
+static inline Entry *log_reserve(UnwindThread *thread)
 {
-    return 2u * thread->max_depth + LOG_SPARE + 3;
-}
-
-static Entry *log_reserve(UnwindThread *thread)
-{
-    uint32_t need = log_need(thread);
-    if (thread->head + need > thread->log_entries) {
+    uint32_t need = thread->need;
+    if (UNLIKELY(thread->head + need > thread->log_end)) {
         while (thread->tail < thread->lap_end)
             log_drop_oldest(thread);
         thread->lap_end = thread->head;
-        thread->head = thread->tail = 0;
+        thread->head = thread->tail = thread->log;
     }
-    while (thread->tail < thread->lap_end && thread->tail < thread->head + need)
+    Entry *end = thread->head + need;
+    if (end > thread->lap_end)
+        end = thread->lap_end;
+    while (thread->tail < end)
         log_drop_oldest(thread);
-    return &thread->log[thread->head + 1];
+    return thread->head + 1;
 }
 
-static void log_commit(UnwindThread *thread, Memo *memo)
+/* END: past the walk's entries and stops. */
+static inline void log_commit(UnwindThread *thread, Memo *memo, Entry *end)
 {
-    uint32_t taken = memo->entries + 3;
-    thread->log[thread->head] = (Entry){.sp = (uint64_t)memo, .word = taken};
-    thread->head += taken;
+    thread->head->sp = (uint64_t)memo;
+    thread->head->word = (uint64_t)end;
+    thread->head = end;
 }
 
 static COLD void forget_all(UnwindThread *thread)
@@ -74,7 +77,7 @@ static COLD void forget_all(UnwindThread *thread)
     for (size_t i = 0; i < ARRAY_SIZE(thread->memos); i++)
         thread->memos[i].pc = 0;
     thread->last = NULL;
-    thread->head = thread->tail = thread->lap_end = 0;
+    thread->head = thread->tail = thread->lap_end = thread->log;
     uint32_t epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
     rule_epoch_changed(epoch);
     thread->epoch = epoch;
@@ -94,7 +97,7 @@ static const Entry *join_candidate(const UnwindThread *thread)
 static COLD RuleBits rule_exact(const Walker *w)
 {
     uint64_t key = w->thread->epoch_key | RULE_KEY_EXACT;
-    RuleCell *cell = rule_cell(w->at->word);
+    RuleCell *cell = rule_cell(rule_cells, w->at->word);
     RuleBits rule = atomic_load_explicit(&cell->rule, memory_order_relaxed);
     uint64_t check = atomic_load_explicit(&cell->check, memory_order_relaxed);
     if ((check ^ rule ^ key) != w->at->word)
@@ -137,9 +140,11 @@ static inline __attribute__((always_inline)) void walk_frames(Walker *w)
     const uint64_t key = thread->epoch_key;
     Entry *at = w->at;
     uint64_t pc = at->word, cfa = at->sp, acc = 0, join_sp = join->sp;
-    uint32_t left = thread->max_depth - 1u; /* frames that may still be added */
+    int32_t left = thread->max_depth - 1; /* frames that may still be added */
+    RuleCell *cells = rule_cells;
+    __asm__("" : "+r"(cells)); /* one base register */
     for (;;) {
-        RuleCell *cell = rule_cell(pc);
+        RuleCell *cell = rule_cell(cells, pc);
         RuleBits rule = atomic_load_explicit(&cell->rule, memory_order_relaxed);
         uint64_t check = atomic_load_explicit(&cell->check, memory_order_relaxed);
         if (UNLIKELY((check ^ rule ^ key) != pc)) {
@@ -165,10 +170,10 @@ static inline __attribute__((always_inline)) void walk_frames(Walker *w)
         } else {
             w->acc = acc;
             w->at = at;
-            w->frames = thread->max_depth - left;
+            w->frames = (unsigned)(thread->max_depth - left);
             StepEnd end = step_rare(w, rule);
             acc = w->acc;
-            left = thread->max_depth - w->frames;
+            left = thread->max_depth - (int32_t)w->frames;
             if (end != STEP_ON) {
                 w->flags |= end == STEP_EARLY ? UNWIND_ENDED_EARLY : 0;
                 break;
@@ -179,7 +184,7 @@ static inline __attribute__((always_inline)) void walk_frames(Walker *w)
         }
         at->sp = cfa;
         at->word = pc;
-        if (UNLIKELY(left-- == 0)) {
+        if (UNLIKELY(--left < 0)) {
             left = 0;
             w->next = at;
             if (pc == 0)
@@ -197,18 +202,18 @@ static inline __attribute__((always_inline)) void walk_frames(Walker *w)
             continue;
         w->at = at;
         w->acc = acc;
-        w->frames = thread->max_depth - left;
+        w->frames = (unsigned)(thread->max_depth - left);
         if (walker_join(w, join))
             return;
         at = w->at;
         cfa = at->sp;
         pc = at->word;
         acc = w->acc;
-        left = thread->max_depth - w->frames;
+        left = thread->max_depth - (int32_t)w->frames;
         join_sp = cfa + 1;
     }
     w->acc = acc;
-    w->frames = thread->max_depth - left;
+    w->frames = (unsigned)(thread->max_depth - left);
 }
 
 static uint64_t stack_high(UnwindThread *thread, uint64_t sp)
@@ -234,7 +239,7 @@ walk_anew(UnwindThread *thread, const UnwindContext *context, Memo *memo)
     Walker *w = &walker;
     w->thread = thread;
     w->first = w->at = w->fp_at = first;
-    w->aux_limit = first + log_need(thread) - thread->max_depth - 4;
+    w->aux_limit = first + thread->need - thread->max_depth - 4;
     w->fp = context->fp;
     w->fp_incoming = true;
     w->fp_live = w->forget = false;
@@ -253,7 +258,7 @@ walk_anew(UnwindThread *thread, const UnwindContext *context, Memo *memo)
     into->walk.depth = (uint16_t)w->frames;
     into->walk.flags = w->flags;
     into->first = first;
-    into->entries = (uint32_t)(w->next - first);
+    into->bytes = (uint32_t)((char *)w->next - (char *)first);
     thread->stats.walks++;
     thread->stats.frames_walked += w->frames;
     if (w->forget)
@@ -262,7 +267,7 @@ walk_anew(UnwindThread *thread, const UnwindContext *context, Memo *memo)
     memo->sp = context->sp;
     memo->fp = context->fp;
     memo->fp_live = w->fp_live;
-    log_commit(thread, memo);
+    log_commit(thread, memo, w->next + 2);
     thread->last = memo;
     return &memo->walk;
 }
@@ -312,8 +317,8 @@ size_t unwind_frames(const UnwindThread *thread, const UnwindWalk *walk, FrameWo
     (void)thread;
     const Memo *memo = (const Memo *)((const char *)walk - offsetof(Memo, walk));
     size_t depth = 0;
-    for (uint32_t i = 0; i < memo->entries; i++) {
-        const Entry *entry = &memo->first[i];
+    const Entry *end = memo->first + memo->bytes / sizeof(Entry);
+    for (const Entry *entry = memo->first; entry < end; entry++) {
         if (!(entry->rule & RULE_AUX))
             ret_frames[depth++] = frame_word(entry->word, entry->rule);
     }

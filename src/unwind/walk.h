@@ -35,7 +35,7 @@ typedef struct Memo {
     uint64_t fp;     /* rbp, compared when fp_live */
     Entry *first;
     UnwindWalk walk;
-    uint32_t entries; /* without the stops */
+    uint32_t bytes;  /* of its entries, without the stops */
     uint32_t fp_live;
 } Memo;
 _Static_assert(sizeof(Memo) == 64, "one cache line");
@@ -56,13 +56,18 @@ struct UnwindThread {
     uint64_t zero;       /* what the first stop of each walk is compared with */
     uint64_t stack_low, stack_high; /* the span used last */
     Memo scratch;        /* a walk that cannot be remembered; its entries are at the log's head */
-    uint32_t head, tail, lap_end, log_entries;
+    /* The ring: the next walk goes to `head`; older walks ahead of it are from `tail` to `lap_end`. */
+    Entry *head, *tail, *lap_end, *log_end;
+    uint32_t need;       /* most entries that a walk takes, with preamble and stops */
     UnwindStats stats;   /* `walks` without the verified ones */
     Entry *regs_at;      /* frame for which `regs` holds more than rsp, rbp and pc */
     CfiFrame regs;
     StackBounds bounds;
     _Alignas(64) Entry log[];
 };
+
+/* Redeclared as hidden: reached without the GOT. */
+extern __attribute__((visibility("hidden"))) _Atomic uint32_t unwind_epoch;
 
 /* A walk in progress. `at` is the current frame: its entry is written. */
 typedef struct Walker {
