@@ -32,10 +32,10 @@
 
 enum { SCRIPT_DEPTH_MAX = 4, GLIBC_MINOR_NEEDED = 31 };
 
-static void judge(ProgramCheck *check, CheckVerdict verdict, const char *subject,
+static void judge(ProgramCheck *check, ProgramVerdict verdict, const char *subject,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void judge(ProgramCheck *check, CheckVerdict verdict, const char *subject,
+static void judge(ProgramCheck *check, ProgramVerdict verdict, const char *subject,
                   const char *format, ...)
 {
     va_list arguments;
@@ -46,21 +46,21 @@ static void judge(ProgramCheck *check, CheckVerdict verdict, const char *subject
     va_end(arguments);
 }
 
-/* Regular and executable for us; else CHECK_NO_FILE or CHECK_NO_EXEC with a message. */
+/* Regular and executable for us; else PROGRAM_NO_FILE or PROGRAM_NO_EXEC with a message. */
 static bool is_executable(const char *path, const char *name, ProgramCheck *check)
 {
     struct stat st;
     if (stat(path, &st) < 0) {
-        judge(check, errno == ENOENT || errno == ENOTDIR ? CHECK_NO_FILE : CHECK_NO_EXEC, name,
+        judge(check, errno == ENOENT || errno == ENOTDIR ? PROGRAM_NO_FILE : PROGRAM_NO_EXEC, name,
               "%s", strerror(errno));
         return false;
     }
     if (S_ISDIR(st.st_mode)) {
-        judge(check, CHECK_NO_EXEC, name, "is a folder: name a program");
+        judge(check, PROGRAM_NO_EXEC, name, "is a folder: name a program");
         return false;
     }
     if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0) {
-        judge(check, CHECK_NO_EXEC, name, "permission to execute is missing: chmod +x it");
+        judge(check, PROGRAM_NO_EXEC, name, "permission to execute is missing: chmod +x it");
         return false;
     }
     return true;
@@ -71,8 +71,8 @@ static bool is_executable(const char *path, const char *name, ProgramCheck *chec
 static bool find_in_path(const char *name, char *ret_path, ProgramCheck *check)
 {
     const char *list = getenv("PATH");
-    ProgramCheck found = {.verdict = CHECK_NO_FILE};
-    judge(&found, CHECK_NO_FILE, name, "command not found: check the name or give its path");
+    ProgramCheck found = {.verdict = PROGRAM_NO_FILE};
+    judge(&found, PROGRAM_NO_FILE, name, "command not found: check the name or give its path");
     if (!list)
         list = "/bin:/usr/bin";
     while (*name) {
@@ -83,7 +83,7 @@ static bool find_in_path(const char *name, char *ret_path, ProgramCheck *check)
             ProgramCheck here;
             if (is_executable(ret_path, name, &here))
                 return true;
-            if (here.verdict == CHECK_NO_EXEC)
+            if (here.verdict == PROGRAM_NO_EXEC)
                 found = here;
         }
         if (!list[length])
@@ -100,7 +100,7 @@ static bool find_program(const char *name, char *ret_path, ProgramCheck *check)
     if (!strchr(name, '/'))
         return find_in_path(name, ret_path, check);
     if (strlen(name) >= PATH_MAX) {
-        judge(check, CHECK_NO_FILE, name, "%s", strerror(ENAMETOOLONG));
+        judge(check, PROGRAM_NO_FILE, name, "%s", strerror(ENAMETOOLONG));
         return false;
     }
     strcpy(ret_path, name);
@@ -119,13 +119,13 @@ static bool check_privileges(const char *path, ProgramCheck *check)
     bool is_setgid =
         (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid();
     if (is_setuid || is_setgid) {
-        judge(check, CHECK_REFUSE, path,
+        judge(check, PROGRAM_REFUSE, path,
               "is %s, so the system ignores LD_PRELOAD for it: profile a copy without that bit%s",
               is_setuid ? "setuid" : "setgid", is_setuid ? ", or run memhawk as its owner" : "");
         return false;
     }
     if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0) {
-        judge(check, CHECK_REFUSE, path,
+        judge(check, PROGRAM_REFUSE, path,
               "has file capabilities, so the system ignores LD_PRELOAD for it: profile a copy "
               "without them, or run memhawk as root");
         return false;
@@ -136,14 +136,14 @@ static bool check_privileges(const char *path, ProgramCheck *check)
 static bool check_machine(const char *path, const ElfFacts *facts, ProgramCheck *check)
 {
     if (facts->kind == ELF_BROKEN || facts->kind == ELF_NO_PROGRAM) {
-        judge(check, CHECK_NO_EXEC, path, "is no program (%s): name an executable",
+        judge(check, PROGRAM_NO_EXEC, path, "is no program (%s): name an executable",
               facts->kind == ELF_BROKEN ? "a damaged ELF file" : "an object file or a core");
         return false;
     }
     if (facts->machine == OWN_MACHINE && facts->class_bits == 64)
         return true;
     bool is_32 = facts->class_bits == 32;
-    judge(check, CHECK_REFUSE, path, "is %s, and libmemhawk.so is 64-bit x86-64: build it for %s",
+    judge(check, PROGRAM_REFUSE, path, "is %s, and libmemhawk.so is 64-bit x86-64: build it for %s",
           is_32 ? "a 32-bit program" : "for another machine", is_32 ? "64 bits" : "this machine");
     return false;
 }
@@ -151,7 +151,7 @@ static bool check_machine(const char *path, const ElfFacts *facts, ProgramCheck 
 static bool check_interpreter(const char *path, const ElfFacts *facts, ProgramCheck *check)
 {
     if (facts->is_static) {
-        judge(check, CHECK_REFUSE, path,
+        judge(check, PROGRAM_REFUSE, path,
               "is statically linked, so no library can be loaded into it: link it dynamically "
               "(without -static)");
         return false;
@@ -159,19 +159,19 @@ static bool check_interpreter(const char *path, const ElfFacts *facts, ProgramCh
     const char *name = strrchr(facts->interpreter, '/');
     name = name ? name + 1 : facts->interpreter;
     if (strncmp(name, "ld-musl", 7) == 0) {
-        judge(check, CHECK_REFUSE, path,
+        judge(check, PROGRAM_REFUSE, path,
               "is built for musl, and libmemhawk.so needs glibc: build it with glibc");
         return false;
     }
     if (access(facts->interpreter, F_OK) < 0) {
-        judge(check, CHECK_NO_FILE, path,
+        judge(check, PROGRAM_NO_FILE, path,
               "its dynamic loader %.200s is not here: install the C library it was built for",
               facts->interpreter);
         return false;
     }
     if (strncmp(name, "ld-linux", 8) != 0 && strncmp(name, "ld64", 4) != 0 &&
         strncmp(name, "ld-2.", 5) != 0 && strcmp(name, "ld.so") != 0) {
-        judge(check, CHECK_REFUSE, path,
+        judge(check, PROGRAM_REFUSE, path,
               "uses the dynamic loader %.200s, which is not that of glibc: build it with glibc",
               facts->interpreter);
         return false;
@@ -190,7 +190,7 @@ static bool check_glibc(const char *path, const ElfFacts *facts, ProgramCheck *c
     int minor = elf_glibc_minor(libc);
     if (minor < 0 || minor >= GLIBC_MINOR_NEEDED)
         return true;
-    judge(check, CHECK_REFUSE, path,
+    judge(check, PROGRAM_REFUSE, path,
           "its glibc is 2.%d, and libmemhawk.so needs 2.%d or newer: run it on a newer system",
           minor, GLIBC_MINOR_NEEDED);
     return false;
@@ -199,11 +199,11 @@ static bool check_glibc(const char *path, const ElfFacts *facts, ProgramCheck *c
 static void check_malloc(const char *path, const ElfFacts *facts, ProgramCheck *check)
 {
     if (facts->malloc_owner == MALLOC_EXPORTED)
-        judge(check, CHECK_WARN, path,
+        judge(check, PROGRAM_WARN, path,
               "defines malloc itself, so none of its allocations will be seen: build it without "
               "its own allocator to profile it");
     else if (facts->malloc_owner == MALLOC_LOCAL)
-        judge(check, CHECK_WARN, path,
+        judge(check, PROGRAM_WARN, path,
               "has a malloc of its own inside, so only allocations by its shared libraries will "
               "be seen: build it without its own allocator to profile it");
 }
@@ -217,7 +217,7 @@ static bool check_elf(const char *path, const ElfFacts *facts, ProgramCheck *che
     if (!check_interpreter(path, facts, check) || !check_privileges(path, check))
         return false;
     if (facts->sanitizer) {
-        judge(check, CHECK_REFUSE, path,
+        judge(check, PROGRAM_REFUSE, path,
               "is built with %s, which brings its own malloc and must be loaded first: build it "
               "without -fsanitize to profile it",
               facts->sanitizer);
@@ -226,7 +226,7 @@ static bool check_elf(const char *path, const ElfFacts *facts, ProgramCheck *che
     if (!check_glibc(path, facts, check))
         return false;
     check_malloc(path, facts, check);
-    return check->verdict == CHECK_OK;
+    return check->verdict == PROGRAM_OK;
 }
 
 /* Splits the first line of a script into interpreter and the rest, as the kernel does. */
@@ -267,13 +267,13 @@ static void check_script(char *interpreter, char *rest, const char *script, int 
                          ProgramCheck *check)
 {
     if (access(interpreter, F_OK) < 0) {
-        judge(check, CHECK_NO_FILE, script, "its interpreter %.200s is not here: install it",
+        judge(check, PROGRAM_NO_FILE, script, "its interpreter %.200s is not here: install it",
               interpreter);
         return;
     }
     check_file(interpreter, depth + 1, check);
     const char *name = strrchr(interpreter, '/');
-    if (check->verdict > CHECK_WARN || !name || strcmp(name + 1, "env") != 0)
+    if (check->verdict > PROGRAM_WARN || !name || strcmp(name + 1, "env") != 0)
         return;
     const char *program = env_program(rest);
     char path[PATH_MAX];

@@ -8,19 +8,19 @@
  * what to do instead. Looks at the file only; starts nothing.
  */
 
-typedef enum CheckVerdict {
-    CHECK_OK,
-    CHECK_WARN,   /* can run; some or all allocations will not be seen */
-    CHECK_REFUSE, /* would run without the profiler or not at all */
-    CHECK_NO_FILE,
-    CHECK_NO_EXEC,
-} CheckVerdict;
+typedef enum ProgramVerdict {
+    PROGRAM_OK,
+    PROGRAM_WARN,   /* can run; some or all allocations will not be seen */
+    PROGRAM_REFUSE, /* would run without the profiler or not at all */
+    PROGRAM_NO_FILE,
+    PROGRAM_NO_EXEC,
+} ProgramVerdict;
 
 typedef struct ProgramCheck {
-    CheckVerdict verdict;
+    ProgramVerdict verdict;
     char path[PATH_MAX];    /* of the file to execute */
     char subject[PATH_MAX]; /* of the file that `message` is about: a script's interpreter */
-    char message[512];      /* "what is wrong: what to do"; empty for CHECK_OK */
+    char message[512];      /* "what is wrong: what to do"; empty for PROGRAM_OK */
 } ProgramCheck;
 
 /* NAME is looked up in $PATH as execvp does. Always fills *ret_check. */

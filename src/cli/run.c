@@ -163,19 +163,19 @@ static int check_program(const RunOptions *options, ProgramCheck *check)
 {
     program_check(options->program[0], check);
     switch (check->verdict) {
-    case CHECK_OK:
+    case PROGRAM_OK:
         return 0;
-    case CHECK_WARN:
+    case PROGRAM_WARN:
         if (!options->quiet)
             cli_warn("%s: %s", check->subject, check->message);
         return 0;
-    case CHECK_REFUSE:
+    case PROGRAM_REFUSE:
         cli_error("%s: %s", check->subject, check->message);
         return STATUS_NOT_STARTED;
-    case CHECK_NO_EXEC:
+    case PROGRAM_NO_EXEC:
         cli_error("%s: %s", check->subject, check->message);
         return STATUS_NO_EXEC;
-    case CHECK_NO_FILE:
+    case PROGRAM_NO_FILE:
         break;
     }
     cli_error("%s: %s", check->subject, check->message);

@@ -2,10 +2,10 @@
 /*
  * The summary at the end of `memhawk run`. Opens the profiles that are new in the folder, takes the
  * last image of the child (after exec the same pid has several), and shows its totals and the five
- * stacks that make up most of the peak. Stacks count as one when they name the same functions,
- * allocator plumbing (operator new, std::allocator) left out, so that a site inlined at three lines
- * is one row; the sums are those of all. Cost: reading the profiles and naming their frames, which
- * `memhawk report` would then find in the cache.
+ * stacks that make up most of the peak. Stacks count as one when they name the same functions, with
+ * allocator plumbing (operator new, xmalloc) and the inside of std:: left out: a row names the
+ * program's function that allocates and what it called. The sums are those of all. Cost: reading
+ * the profiles and naming their frames, which `memhawk report` would then find in the cache.
  */
 #include "cli/run_summary.h"
 
@@ -26,7 +26,7 @@
 #include "export/numbers.h"
 #include "export/text_head.h"
 
-enum { STACKS_SHOWN = 5, CALLERS_SHOWN = 3, OTHERS_SHOWN = 3, OTHERS_READ_MAX = 200 };
+enum { COLUMN = 23, STACKS_SHOWN = 5, CALLERS_SHOWN = 3, OTHERS_SHOWN = 3, OTHERS_READ_MAX = 200 };
 
 /* One profile of the run. */
 typedef struct Image {
@@ -68,10 +68,61 @@ static void print_totals(const Profile *profile)
 /* ---- the stacks of the peak ----------------------------------------------------------------- */
 
 typedef struct Site {
-    const uint32_t *path;
+    const uint32_t *path; /* begins with the function of the language's library, if there is one */
     size_t depth;
+    bool has_library; /* path[0] is that function: "by std::vector<...>::push_back" */
     int64_t bytes;
 } Site;
+
+/* C programs have their own: xmalloc, g_malloc, sqlite3DbMallocRaw, PyObject_Realloc. */
+static bool is_wrapper(const char *function)
+{
+    static const char *const words[] = {"malloc", "Malloc",  "calloc",
+                                        "Calloc", "realloc", "Realloc"};
+    if (function[strcspn(function, ":<( ")])
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strstr(function, words[i]))
+            return true;
+    return false;
+}
+
+/* Whether a function belongs to the library of its language, so that its caller is of interest. */
+static bool is_library(const char *function)
+{
+    if (is_wrapper(function))
+        return true;
+    static const char *const spaces[] = {
+        "std::", "__gnu_cxx::", "core::", "alloc::", "hashbrown::"};
+    const char *end = function + strcspn(function, "<("), *name = function;
+    if (*function == '<') /* Rust: <alloc::vec::Vec<T> as core::iter::Extend<T>>::extend */
+        name++;
+    else /* C++: the type that a template returns stands first */
+        for (const char *p = function; p < end; p++)
+            if (*p == ' ')
+                name = p + 1;
+    for (size_t i = 0; i < ARRAY_SIZE(spaces); i++)
+        if (strncmp(name, spaces[i], strlen(spaces[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Leaves out what the library does inside: the row begins with its function that was called. */
+static Site make_site(const View *view, const TreeRow *row)
+{
+    size_t skip = 0;
+    while (skip < row->depth && is_library(tree_label(view, row->path[skip])->function))
+        skip++;
+    if (skip == row->depth)
+        skip = 0;
+    size_t first = skip ? skip - 1 : 0;
+    return (Site){
+        .path = row->path + first,
+        .depth = row->depth - first,
+        .has_library = skip > 0,
+        .bytes = row->values[0]->v[METRIC_LIVE_BYTES],
+    };
+}
 
 static int compare_paths(const void *a, const void *b)
 {
@@ -96,8 +147,7 @@ static Site *make_sites(const View *view, const TreeRows *rows, size_t *ret_coun
     if (!sites)
         return NULL;
     for (size_t i = 0; i < view->stack_count; i++)
-        sites[i] = (Site){rows->rows[i].path, rows->rows[i].depth,
-                          rows->rows[i].values[0]->v[METRIC_LIVE_BYTES]};
+        sites[i] = make_site(view, &rows->rows[i]);
     qsort(sites, view->stack_count, sizeof(*sites), compare_paths);
     size_t count = 0;
     for (size_t i = 0; i < view->stack_count; i++) {
@@ -116,31 +166,32 @@ static const char *label_text(const View *view, uint32_t label)
     return tree_label(view, label)->function;
 }
 
-/* "< caller < caller ...", one line each; frames of a recursion once. */
-static void print_callers(const View *view, const Site *site, unsigned width)
+static void print_frame(const View *view, const char *how, uint32_t label)
 {
-    unsigned shown = 0;
-    for (size_t i = 1; i < site->depth && shown < CALLERS_SHOWN; i++) {
-        if (site->path[i] == site->path[i - 1])
-            continue;
-        fputs("                       < ", stderr);
-        term_write_name(stderr, label_text(view, site->path[i]), width - 25);
-        fputc('\n', stderr);
-        shown++;
-    }
+    fprintf(stderr, "%*s%s ", COLUMN, "", how);
+    term_write_name(stderr, label_text(view, label),
+                    term_width(STDERR_FILENO) - COLUMN - (unsigned)strlen(how) - 2);
+    fputc('\n', stderr);
 }
 
 static void print_site(const View *view, const Site *site, int64_t whole)
 {
     char percent[NUMBER_BYTES], bytes[NUMBER_BYTES];
-    unsigned width = term_width(STDERR_FILENO);
     bool color = term_has_color(STDERR_FILENO);
+    size_t named = site->has_library ? 1 : 0;
     fprintf(stderr, "  %8s %10s  %s", number_percent(percent, site->bytes, whole),
             number_bytes(bytes, site->bytes), color ? "\033[1m" : "");
-    term_write_name(stderr, site->depth ? label_text(view, site->path[0]) : "[no stack]",
-                    width - 23);
+    term_write_name(stderr, site->depth ? label_text(view, site->path[named]) : "[no stack]",
+                    term_width(STDERR_FILENO) - COLUMN - 1);
     fprintf(stderr, "%s\n", color ? "\033[0m" : "");
-    print_callers(view, site, width);
+    if (site->has_library)
+        print_frame(view, "by", site->path[0]);
+    for (size_t i = named + 1, shown = 0; i < site->depth && shown < CALLERS_SHOWN; i++) {
+        if (site->path[i] == site->path[i - 1]) /* a recursion is shown once */
+            continue;
+        print_frame(view, "<", site->path[i]);
+        shown++;
+    }
 }
 
 static void print_view(const View *view, const TreeRows *rows)
@@ -173,6 +224,7 @@ static void print_sites(Session *session)
         print_view(&view, &rows);
         tree_rows_done(&rows);
     }
+    session_hint_names(session, &view, false);
     view_done(&view);
 }
 

@@ -22,6 +22,7 @@
 
 enum {
     HINT_PERCENT = 10,
+    HINT_FRAMES = 5,  /* those that one reads; a thread's start in libstdc++ is no loss */
     FIELD_START = 22, /* starttime in proc(5) */
 };
 #define START_TOLERANCE_NS UINT64_C(2000000000) /* clock steps, ticks */
@@ -167,7 +168,7 @@ void session_warn(const Session *session)
     free(losses);
 }
 
-/* The module with the most value in paths that hold a nameless frame of it. */
+/* The module with the most value in paths whose inner frames hold a nameless one of it. */
 static uint32_t worst_module(const View *view, int64_t *ret_nameless, int64_t *ret_whole)
 {
     size_t count = profile_module_count(view->profile);
@@ -181,7 +182,7 @@ static uint32_t worst_module(const View *view, int64_t *ret_nameless, int64_t *r
         const uint32_t *path;
         size_t depth = labels_path(view->labels, row->stack, &path);
         *ret_whole += value;
-        for (size_t k = 0; k < depth; k++) {
+        for (size_t k = 0; k < depth && k < HINT_FRAMES; k++) {
             const Label *label = labels_get(view->labels, path[k]);
             if (label->known || label->module_index >= count)
                 continue;

@@ -23,6 +23,8 @@ _memhawk_profiles() {
 # Values of an option; false when it takes none that can be listed.
 _memhawk_value() {
     case $1 in
+    --sort) _memhawk_words "$2" count bytes temporary ;;
+    --budget | --baseline) _memhawk_paths f "$2" ;;
     --at) _memhawk_words "$2" peak end ;;
     --from | --to) _memhawk_words "$2" start end ;;
     --metric | -m)
@@ -34,7 +36,9 @@ _memhawk_value() {
     --unwind) _memhawk_words "$2" cfi fp ;;
     --sysroot | --debug-dir) _memhawk_paths d "$2" ;;
     --output | -o) _memhawk_paths f "$2" ;;
-    --top | -n | --interval | -i | --depth | --filter) COMPREPLY=() ;;
+    --top | -n | --interval | -i | --depth | --filter | --window | -w | --max-* | --tolerance)
+        COMPREPLY=()
+        ;;
     *) return 1 ;;
     esac
 }
@@ -77,7 +81,8 @@ _memhawk_run() {
 _memhawk_report() {
     [[ $2 == --follow ]] || ! _memhawk_value "$2" "$1" || return 0
     if [[ $1 == -* ]]; then
-        _memhawk_words "$1" --at --from --to --metric -m --filter --top -n --granularity -g \
+        _memhawk_words "$1" --at --from --to --metric -m --filter \
+            --window -w --per-iteration --sort --top -n --granularity -g \
             --inverted --collapse-recursion --full --format -f --output -o --follow -F \
             --sysroot --debug-dir --debuginfod --help -h
     else
@@ -94,15 +99,47 @@ _memhawk_info() {
     fi
 }
 
+_memhawk_diff() {
+    case $2 in
+    --format | -f) _memhawk_words "$1" text json html folded && return ;;
+    --metric | -m)
+        _memhawk_words "$1" total-count total-bytes temporary live-bytes live-count overhead
+        return
+        ;;
+    esac
+    ! _memhawk_value "$2" "$1" || return 0
+    if [[ $1 == -* ]]; then
+        _memhawk_words "$1" --at --from --to --metric -m --window -w --full --format -f --top -n \
+            --output -o --sysroot --debug-dir --debuginfod --help -h
+    else
+        _memhawk_profiles "$1"
+    fi
+}
+
+_memhawk_check() {
+    case $2 in
+    --format | -f) _memhawk_words "$1" text json junit github && return ;;
+    --baseline) _memhawk_profiles "$1" && return ;;
+    esac
+    ! _memhawk_value "$2" "$1" || return 0
+    if [[ $1 == -* ]]; then
+        _memhawk_words "$1" --max-allocations --max-bytes --max-peak --max-live-at-end \
+            --max-temporary --window -w --budget --baseline --tolerance --format -f --output -o \
+            --sysroot --debug-dir --debuginfod --help -h
+    else
+        _memhawk_profiles "$1"
+    fi
+}
+
 _memhawk_help() {
-    _memhawk_words "$1" run report info help --help -h
+    _memhawk_words "$1" run report info diff check help --help -h
 }
 
 _memhawk() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _memhawk_words "$current" run report info help --help -h --version -V
+        _memhawk_words "$current" run report info diff check help --help -h --version -V
     elif declare -F "_memhawk_${COMP_WORDS[1]}" >/dev/null; then
         "_memhawk_${COMP_WORDS[1]}" "$current" "$previous"
     fi
