@@ -157,6 +157,14 @@ int series_put(Series *series, Pool *pool, uint32_t snapshot, const Values *now)
     return 0;
 }
 
+void series_fetch(const Series *series, bool end)
+{
+    if (series->last && end)
+        __builtin_prefetch(series->last->data + series->last->used, 1);
+    else if (series->last)
+        __builtin_prefetch(series->last, 1);
+}
+
 /* ---- look-ups ------------------------------------------------------------------------------- */
 
 void series_at(const Series *series, int64_t snapshot, Values *ret_values)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,9 @@ typedef struct Series {
 
 /* The values are NOW from SNAPSHOT on; SNAPSHOT never decreases. 0 or -ENOMEM (nothing changed). */
 int series_put(Series *series, Pool *pool, uint32_t snapshot, const Values *now);
+
+/* Hints to the processor that series_put() will come: for the newest chunk, or for its free end. */
+void series_fetch(const Series *series, bool end);
 
 /* Values after SNAPSHOT (an index); all 0 before the first change. */
 void series_at(const Series *series, int64_t snapshot, Values *ret_values);

@@ -358,15 +358,89 @@ static void test_windows(void **state)
     assert_int_equal(s->marks.items[0].thread_id, 6);
 }
 
+static uint8_t *put_varint(uint8_t *p, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *p++ = (uint8_t)(value | 0x80);
+    *p++ = (uint8_t)value;
+    return p;
+}
+
+/*
+ * Changes in the usual shape take a short way; with an unknown field added they take the long one.
+ * Both must give what was put in, for numbers of every length.
+ */
+static void test_short_and_long_way(void **state)
+{
+    static const uint64_t tags[6] = {1 << 3, 2 << 3, 3 << 3, 4 << 3, 5 << 3, 100 << 3};
+    uint64_t seed = 12345;
+
+    (void)state;
+    for (int round = 0; round < 4000; round++) {
+        uint8_t inner[128], change[160], message[200];
+        uint8_t *p = inner, *q = change, *r = message;
+        uint64_t want[6] = {0}, id;
+        const DecodedSnapshot *s;
+
+        for (int i = 0; i < 6; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            if ((seed >> 60) == 0)
+                continue; /* a field left out is 0 */
+            want[i] = seed >> (seed >> 33) % 64;
+            p = put_varint(put_varint(p, tags[i]), want[i]);
+        }
+        if (round % 2)
+            p = put_varint(put_varint(p, 50 << 3), 1);
+        id = seed >> 32;
+        q = put_varint(put_varint(q, 1 << 3), id);
+        q = put_varint(put_varint(q, 2 << 3 | 2), (uint64_t)(p - inner));
+        memcpy(q, inner, (size_t)(p - inner));
+        q += p - inner;
+        r = put_varint(put_varint(r, 2 << 3 | 2), (uint64_t)(q - change));
+        memcpy(r, change, (size_t)(q - change));
+        r += q - change;
+        assert_int_equal(snapshot(message, (size_t)(r - message), &s), 0);
+        assert_int_equal(s->changes.count, 1);
+        assert_int_equal(s->changes.items[0].trace_id, id);
+        assert_true(s->changes.items[0].now.live_bytes == (int64_t)want[0]);
+        assert_true(s->changes.items[0].now.live_count == (int64_t)want[1]);
+        assert_true(s->changes.items[0].now.overhead_bytes == (int64_t)want[2]);
+        assert_true(s->changes.items[0].now.total_count == want[3]);
+        assert_true(s->changes.items[0].now.total_bytes == want[4]);
+        assert_true(s->changes.items[0].now.temporary_count == want[5]);
+    }
+}
+
+/* `actual` twice: protobuf merges the two. */
+static void test_merged(void **state)
+{
+    const DecodedSnapshot *s;
+
+    (void)state;
+    assert_int_equal(SNAPSHOT("\x12\x0c\x08\x09\x12\x04\x08\x01\x10\x02\x12\x02\x08\x05", &s), 0);
+    assert_int_equal(s->changes.items[0].now.live_bytes, 5);
+    assert_int_equal(s->changes.items[0].now.live_count, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_empty),        TEST(test_process),   TEST(test_change),
-        TEST(test_stack_ids),    TEST(test_module),    TEST(test_unknown_fields),
-        TEST(test_bad_messages), TEST(test_every_cut), TEST(test_source_fails),
-        TEST(test_text),         TEST(test_budget),    TEST(test_windows),
+        TEST(test_empty),
+        TEST(test_process),
+        TEST(test_change),
+        TEST(test_stack_ids),
+        TEST(test_module),
+        TEST(test_unknown_fields),
+        TEST(test_bad_messages),
+        TEST(test_every_cut),
+        TEST(test_source_fails),
+        TEST(test_text),
+        TEST(test_budget),
+        TEST(test_windows),
+        TEST(test_short_and_long_way),
+        TEST(test_merged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
