@@ -190,6 +190,13 @@ static int index_units(SymbolDwarf *dwarf)
 
 /* ---- functions of a unit -------------------------------------------------------------------- */
 
+static const char *attribute_text(Dwarf_Die *die, unsigned attribute)
+{
+    Dwarf_Attribute memory;
+    Dwarf_Attribute *found = dwarf_attr_integrate(die, attribute, &memory);
+    return found ? dwarf_formstring(found) : NULL;
+}
+
 static uint32_t scope_append(Unit *unit, const char *name, uint32_t parent)
 {
     if (unit->scope_count == unit->scope_capacity) {
@@ -208,7 +215,7 @@ static uint32_t scope_of_die(Unit *unit, Dwarf_Die *die, int tag, uint32_t paren
 {
     const char *name = dwarf_diename(die);
     if (!name)
-        name = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous)";
+        name = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
     return scope_append(unit, name, parent);
 }
 
@@ -217,10 +224,13 @@ static int walk(Unit *unit, Dwarf_Die *parent, uint32_t scope, int depth);
 static int walk_function(Unit *unit, Dwarf_Die *die, uint32_t scope, int depth)
 {
     int r = append_die_ranges(&unit->functions, die, dwarf_dieoffset(die));
-    if (r == 0 && scope != NO_SCOPE)
+    if (r == 0)
         r = symbol_map_put(&unit->scope_of, dwarf_dieoffset(die),
                            (void *)(uintptr_t)((uint64_t)scope + 1));
-    return r == 0 && unit->walked_bodies ? walk(unit, die, scope, depth + 1) : r;
+    if (r < 0 || !unit->walked_bodies || !dwarf_haschildren(die))
+        return r;
+    const char *name = attribute_text(die, DW_AT_name);
+    return walk(unit, die, name ? scope_append(unit, name, scope) : scope, depth + 1);
 }
 
 static int walk_die(Unit *unit, Dwarf_Die *die, uint32_t scope, int depth)
@@ -335,48 +345,54 @@ static size_t find_inlined(Dwarf_Die *parent, uint64_t pc, Dwarf_Die *chain, siz
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static const char *attribute_text(Dwarf_Die *die, unsigned attribute)
+/* Scope index of the function DIE in its unit, NO_SCOPE: at the top; -ENOENT: not a function of it.
+ * Functions of types inside functions (lambdas) are known only when bodies have been walked. */
+static int64_t find_scope(SymbolDwarf *dwarf, Unit *unit, Dwarf_Die *die)
 {
-    Dwarf_Attribute memory;
-    Dwarf_Attribute *found = dwarf_attr_integrate(die, attribute, &memory);
-    return found ? dwarf_formstring(found) : NULL;
+    for (int bodies = 0; bodies < 2; bodies++) {
+        bool walked = bodies ? unit->walked_bodies : unit->walked;
+        if (!walked && unit_walk(dwarf, unit, bodies) < 0)
+            return -ENOMEM;
+        uintptr_t found = (uintptr_t)symbol_map_find(&unit->scope_of, dwarf_dieoffset(die));
+        if (found)
+            return (int64_t)found - 1;
+    }
+    return -ENOENT;
+}
+
+static char *join_scopes(const Unit *unit, uint32_t scope)
+{
+    char *text = NULL;
+    for (int depth = 0; scope != NO_SCOPE && depth < DEPTH_MAX; depth++) {
+        char *longer = NULL;
+        int r = asprintf(&longer, "%s%s%s", unit->scopes[scope].name, text ? "::" : "",
+                         text ? text : "");
+        free(text);
+        if (r < 0)
+            return NULL;
+        text = longer;
+        scope = unit->scopes[scope].parent;
+    }
+    return text;
 }
 
 /* Follows abstract origins and specifications to the DIE that was written inside its scope. */
 static char *scope_text(SymbolDwarf *dwarf, const Dwarf_Die *start)
 {
     Dwarf_Die die = *start;
-    const Unit *unit = NULL;
-    uintptr_t index = 0;
-    for (int i = 0; i < 16 && !index; i++) {
-        Dwarf_Die cu;
+    for (int i = 0; i < 16; i++) {
         Dwarf_Attribute memory;
-        if (!dwarf_diecu(&die, &cu, NULL, NULL))
-            return NULL;
-        Unit *owner = unit_get(dwarf, &cu);
-        if (owner && !owner->walked && unit_walk(dwarf, owner, false) < 0)
-            return NULL;
-        unit = owner;
-        index = owner ? (uintptr_t)symbol_map_find(&owner->scope_of, dwarf_dieoffset(&die)) : 0;
         Dwarf_Attribute *up = dwarf_attr(&die, DW_AT_abstract_origin, &memory);
         if (!up)
             up = dwarf_attr(&die, DW_AT_specification, &memory);
-        if (!index && (!up || !dwarf_formref_die(up, &die)))
-            return NULL;
+        if (up && dwarf_formref_die(up, &die))
+            continue;
+        Dwarf_Die cu;
+        Unit *unit = dwarf_diecu(&die, &cu, NULL, NULL) ? unit_get(dwarf, &cu) : NULL;
+        int64_t scope = unit ? find_scope(dwarf, unit, &die) : -ENOENT;
+        return scope >= 0 ? join_scopes(unit, (uint32_t)scope) : NULL;
     }
-    char *text = NULL;
-    int depth = 0;
-    for (uint32_t s = index ? (uint32_t)(index - 1) : NO_SCOPE; s != NO_SCOPE && depth < DEPTH_MAX;
-         s = unit->scopes[s].parent, depth++) {
-        char *longer = NULL;
-        int r =
-            asprintf(&longer, "%s%s%s", unit->scopes[s].name, text ? "::" : "", text ? text : "");
-        free(text);
-        if (r < 0)
-            return NULL;
-        text = longer;
-    }
-    return text;
+    return NULL;
 }
 
 static void fill_name(SymbolDwarf *dwarf, Dwarf_Die *die, DwarfFrame *frame)
