@@ -116,8 +116,9 @@ static inline int memhawk_active(void)
  * name is 1 to 255 bytes, longer ones are cut. Windows nest; an allocation counts in every window
  * that is open around it. They need not end in reverse order. At most 16 thread windows are open
  * per thread and 16 process windows per process.
- * Returns 0 without the profiler, and when it has no room (then counted as a loss in the profile).
- * The cost of begin and end lies outside the counts. Keep the result; no cleanup but the end.
+ * Returns 0 without the profiler, for a NULL name or an unknown scope, and when there is no room or
+ * the name is empty (these two are counted as losses in the profile). The cost of begin and end
+ * lies outside the counts. Keep the result; no cleanup but the end.
  */
 static inline memhawk_window memhawk_window_begin(const char *name, int scope)
 {

@@ -1,0 +1,473 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measurement windows, diff and check from end to end: programs of tests/e2e/windows with figures
+computed by hand, run under the built library and read by the built command.
+
+    test_windows.py --memhawk EXE --library LIB --include DIR [unittest arguments]
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = os.path.join(HERE, "windows")
+OPTIONS = None
+WORK = None
+
+# name: allocations, bytes, frees, freed bytes, temporary, peak; see the comments in counts.c
+COUNTS = {
+    "nothing": (0, 0, 0, 0, 0, 0),
+    "plain": (3, 16 + 30 + 100, 3, 146, 1, 146),
+    "chain": (4, 10 + 20 + 40 + 80, 4, 150, 4, 80),
+    "older": (1, 200, 5, 5000, 1, 0),
+    "outlive": (7, 7 * 64, 0, 0, 0, 448),
+    "inner": (2, 50, 0, 0, 0, 50),
+    "outer": (5, 150, 0, 0, 0, 150),
+    "crossing": (2, 110, 0, 0, 0, 110),
+    "repeated": (3, 8 + 24 + 500, 3, 532, 1, 532),
+    "paused": (2, 30, 0, 0, 0, 30),
+    "custom": (4, 1024, 3, 768, 0, 1024),
+}
+
+
+def build(source, name=None, compiler="gcc", flags=("-O2",)):
+    program = os.path.join(WORK, name or os.path.splitext(source)[0])
+    subprocess.run([compiler, "-g", "-Wall", "-Wextra", "-Werror", "-fno-optimize-sibling-calls",
+                    *flags, "-I" + OPTIONS.include, os.path.join(SOURCES, source), "-o", program,
+                    "-pthread"], check=True)
+    return program
+
+
+def profile(program, *args, expect=0, env=None):
+    """Runs under the library; returns what it printed and the profile's path."""
+    folder = tempfile.mkdtemp(dir=WORK)
+    run = subprocess.run([program, *args], cwd=folder, stdout=subprocess.PIPE, text=True,
+                         errors="replace", timeout=300,
+                         env={**os.environ, "LD_PRELOAD": OPTIONS.library, **(env or {})})
+    assert run.returncode == expect, (program, run.returncode)
+    files = os.listdir(folder)
+    assert len(files) == 1, files
+    return run.stdout, os.path.join(folder, files[0])
+
+
+def memhawk(*args, expect=0):
+    run = subprocess.run([OPTIONS.memhawk, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         text=True, timeout=120)
+    assert run.returncode == expect, (args, run.returncode, run.stdout, run.stderr)
+    return run.stdout, run.stderr
+
+
+def iterations(path, window):
+    return json.loads(memhawk("report", path, "--window", window, "--per-iteration", "--format",
+                              "json")[0])
+
+
+def stats(output):
+    return {line.split()[0]: tuple(int(n) for n in line.split()[1:])
+            for line in output.splitlines() if len(line.split()) == 8}
+
+
+class Counts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.output, cls.path = profile(build("counts.c"))
+
+    def test_stats_are_as_computed(self):
+        got = stats(self.output)
+        for name, expected in COUNTS.items():
+            self.assertEqual(got[name], (0, *expected), name)
+        self.assertIn("active 1", self.output)
+        self.assertIn("snapshot 0", self.output)
+
+    def test_profile_says_the_same(self):
+        for name, (allocs, size, frees, freed, temporary, peak) in COUNTS.items():
+            if name == "repeated":
+                continue
+            document = iterations(self.path, name)
+            window, all_ = document["window"], document["window"]["all"]
+            self.assertEqual(window["iterations"], 1)
+            self.assertEqual(window["unfinished"], 0)
+            expected = {"allocations": allocs, "bytes": size, "frees": frees, "freed_bytes": freed,
+                        "temporary": temporary, "live_bytes": size - freed,
+                        "live_count": allocs - frees}
+            for key in ("min", "median", "max", "total"):
+                self.assertEqual(all_[key], expected, (name, key))
+            self.assertEqual(window["peak_bytes"], {"min": peak, "median": peak, "max": peak})
+
+    def test_iterations(self):
+        # 100: the first 13 allocations, then every tenth 3, the others 2
+        document = iterations(self.path, "repeated")
+        all_ = document["window"]["all"]
+        self.assertEqual(document["window"]["iterations"], 100)
+        self.assertEqual([all_[k]["allocations"] for k in ("min", "median", "max", "total")],
+                         [2, 2, 13, 13 + 10 * 3 + 89 * 2])
+        self.assertEqual(all_["max"]["bytes"], 532)
+        self.assertEqual(all_["total"]["bytes"], 100 * 32 + 11 * 7 + 10 * 500)
+        by_site = {s["frames"][0]["function"]: s for s in document["stacks"]}
+        self.assertEqual(by_site["take"]["iterations"], 100)
+        self.assertTrue(by_site["take"]["in_all"])
+        self.assertEqual(by_site["take_zeroed"]["iterations"], 1)
+        self.assertEqual(by_site["take_zeroed"]["max"]["allocations"], 11)
+        self.assertEqual(by_site["take_zeroed"]["median"]["allocations"], 0)
+        self.assertFalse(by_site["take_zeroed"]["in_all"])
+        self.assertEqual(by_site["resize"]["iterations"], 10)
+        self.assertEqual(by_site["resize"]["total"]["bytes"], 5000)
+
+    def test_every_format(self):
+        for name in ("text", "json", "folded", "html", "pprof", "speedscope"):
+            out = os.path.join(WORK, "out." + name)
+            memhawk("report", self.path, "--window", "repeated", "--format", name, "-o", out)
+            self.assertGreater(os.path.getsize(out), 100, name)
+        folded, _ = memhawk("report", self.path, "--window", "repeated", "--format", "folded")
+        totals = {line.rsplit(";", 1)[1].rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1])
+                  for line in folded.splitlines()}
+        self.assertEqual(totals, {"take": 200, "take_zeroed": 11, "resize": 10})
+        folded, _ = memhawk("report", self.path, "--window", "repeated", "--sort", "bytes",
+                            "--format", "folded")
+        self.assertIn(";resize 5000", folded)
+        view = json.loads(memhawk("report", self.path, "--window", "repeated", "--format",
+                                  "json")[0])
+        self.assertEqual(view["view"]["kind"], "window")
+        self.assertEqual(view["view"]["window"]["iterations"], 100)
+        self.assertEqual(view["sum"]["total_count"], 221)
+        text, _ = memhawk("report", self.path, "--window", "repeated")
+        self.assertIn("window repeated, 100 iterations", text)
+        memhawk("report", self.path, "--window", "repeated", "--format", "heaptrack", expect=2)
+
+    def test_whole_run_without_paused_blocks(self):
+        report = json.loads(memhawk("report", self.path, "--at", "end", "--format", "json")[0])
+        functions = [f["function"] for s in report["stacks"] for f in s["frames"]]
+        self.assertNotIn("paused", "".join(s["frames"][1]["function"] for s in report["stacks"]
+                                           if s.get("total_bytes") == 1000))
+        self.assertIn("custom", functions)
+
+
+class Threads(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = build("threads.c")
+
+    def test_quiet_beside_ten_million(self):
+        output, path = profile(self.program, "noisy")
+        self.assertIn("noise 10000000", output)
+        self.assertEqual(stats(output)["quiet"], (0,) * 7)
+        self.assertEqual(iterations(path, "quiet")["stacks"], [])
+
+    def test_process_window(self):
+        output, path = profile(self.program, "process")
+        self.assertIn("end 0", output)
+        document = iterations(path, "all")
+        self.assertEqual(document["window"]["scope"], "process")
+        got = stats(output)["all"]
+        self.assertEqual(got[1], document["window"]["all"]["total"]["allocations"])
+        self.assertEqual(got[2], document["window"]["all"]["total"]["bytes"])
+        ours = [s for s in document["stacks"] if s["frames"][0]["function"] == "work"]
+        self.assertEqual(sum(s["total"]["allocations"] for s in ours), 4000)
+        self.assertEqual(sum(s["total"]["freed_bytes"] for s in ours), 4000 * 32)
+        # what else there is, pthread_create took
+        for stack in document["stacks"]:
+            names = " ".join(f["function"] for f in stack["frames"])
+            self.assertTrue(stack in ours or "pthread_create" in names, names)
+
+    def test_same_name_on_four_threads(self):
+        _, path = profile(self.program, "same")
+        document = iterations(path, "mine")
+        all_ = document["window"]["all"]
+        self.assertEqual(document["window"]["iterations"], 200)
+        for key in ("min", "median", "max"):
+            self.assertEqual((all_[key]["allocations"], all_[key]["bytes"], all_[key]["frees"]),
+                             (3, 60, 3))
+        self.assertEqual(all_["total"]["allocations"], 600)
+        self.assertEqual(document["window"]["peak_bytes"]["max"], 60)
+
+
+class Misuse(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = build("misuse.c")
+
+    def test_codes(self):
+        output, path = profile(self.program)
+        self.assertEqual(output.split("\n")[:-1],
+                         ["other-thread -1", "none-ended -2 1", "end 0", "twice -22", "zero 0",
+                          "wild -22", "resume -22", "open 16", "null 0", "empty 0", "scope 0"])
+        info = json.loads(memhawk("report", path, "--format", "json")[0])
+        self.assertEqual(info["losses"]["windows_dropped"], 5)  # 4 of deep, the empty name
+        memhawk("report", path, "--window", "n" * 255)
+        _, error = memhawk("report", path, "--window", "nope", expect=1)
+        self.assertEqual(error.count("\n"), 1)
+        self.assertIn("deep", error)
+        self.assertNotIn("\x1b", error)
+        # lost windows: a check cannot pass, but can fail
+        memhawk("check", path, "--window", "main", "--max-allocations", "99999", expect=2)
+
+    def test_without_the_profiler(self):
+        run = subprocess.run([self.program], stdout=subprocess.PIPE, text=True, check=True)
+        lines = run.stdout.split("\n")
+        self.assertIn("none-ended -38 1", lines)
+        self.assertIn("open 0", lines)
+
+    def test_killed_inside(self):
+        _, path = profile(self.program, "kill", expect=-9)
+        document = iterations(path, "cut")
+        self.assertEqual(document["window"]["iterations"], 2)
+        self.assertEqual(document["window"]["unfinished"], 1)
+        self.assertEqual(document["window"]["all"]["max"]["allocations"], 1)
+        text, _ = memhawk("report", path, "--window", "cut", "--per-iteration")
+        self.assertIn("1 unfinished", text)
+
+
+class Header(unittest.TestCase):
+    def test_languages(self):
+        source = os.path.join(WORK, "all.c")
+        with open(source, "w", encoding="ascii") as out:
+            out.write('#include "memhawk.h"\n'
+                      "int main(void) { int n = 0; struct memhawk_counts c;\n"
+                      "memhawk_window w = memhawk_window_begin(\"w\", MEMHAWK_PROCESS);\n"
+                      "n += memhawk_window_end(w) + memhawk_window_stats(&c) + memhawk_mark(\"m\");\n"
+                      "n += memhawk_pause() + memhawk_resume() + memhawk_snapshot();\n"
+                      "n += memhawk_alloc(&c, 1) + memhawk_free(&c) + memhawk_active();\n"
+                      "MEMHAWK_EXPECT_AT_MOST(3) { MEMHAWK_EXPECT_ALLOCATIONS(0) { n++; } }\n"
+                      "return n == 0; }\n")
+        for compiler, standards in (("gcc", ("c99", "c11", "gnu17", "c2x")),
+                                    ("clang", ("c99", "c17")),
+                                    ("g++", ("c++11", "c++14", "c++17", "c++20")),
+                                    ("clang++", ("c++11", "c++20"))):
+            if not shutil.which(compiler):
+                continue
+            language = "c++" if "++" in compiler else "c"
+            for standard in standards:
+                subprocess.run([compiler, "-x", language, "-std=" + standard, "-Wall", "-Wextra",
+                                "-pedantic", "-Wshadow", "-Werror", "-fsyntax-only",
+                                "-I" + OPTIONS.include, source], check=True)
+
+    def test_found_in_every_kind_of_program(self):
+        """Also where code is not position independent; and a static one runs without."""
+        for flags in (("-O0",), ("-O2", "-fno-pie", "-no-pie"), ("-O2", "-masm=intel"),
+                      ("-O2", "-flto"), ("-DMEMHAWK_NO_ASM", "-fPIE", "-pie")):
+            output, _ = profile(build("counts.c", "kind", flags=flags))
+            self.assertIn("active 1", output, flags)
+            self.assertEqual(stats(output)["plain"], (0, *COUNTS["plain"]), flags)
+        program = build("counts.c", "kind_static", flags=("-static",))
+        run = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True)
+        self.assertIn("active 0", run.stdout)
+
+    def test_call_without_profiler_is_load_and_compare(self):
+        code = subprocess.run(["gcc", "-O2", "-S", "-I" + OPTIONS.include, "-x", "c", "-", "-o", "-"],
+                              input='#include "memhawk.h"\nint f(void) { return memhawk_pause(); }',
+                              stdout=subprocess.PIPE, text=True, check=True).stdout
+        body = [line for line in code.split("f:")[1].split(".cfi_endproc")[0].splitlines()
+                if re.match(r"\t[a-z]", line)]
+        self.assertLessEqual(len(body), 6, body)
+
+
+class Cost(unittest.TestCase):
+    def test_pair_with_ten_thousand_stacks(self):
+        output, _ = profile(build("cost.c"))
+        for line in output.splitlines():
+            scope, ns = line.split()
+            self.assertLess(int(ns), 20000, scope)
+
+
+class Diff(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.before = profile(build("key.c"))[1]
+        cls.again = profile(os.path.join(WORK, "key"))[1]
+        cls.added = profile(build("key.c", "key_added", flags=("-O2", "-DADDED")))[1]
+        cls.inserted = profile(build("key.c", "key_inserted", flags=("-O2", "-DINSERTED")))[1]
+        cls.unoptimised = profile(build("key.c", "key_O0", flags=("-O0",)))[1]
+
+    def rows(self, before, after, *args):
+        return json.loads(memhawk("diff", before, after, "--format", "json", *args)[0])
+
+    def test_identical_runs(self):
+        for args in (("--window", "parse"), (), ("--metric", "live-bytes", "--at", "end"),
+                     ("--metric", "temporary")):
+            self.assertEqual(self.rows(self.before, self.again, *args)["rows"], [], args)
+
+    def test_added_call_is_named(self):
+        document = self.rows(self.before, self.added, "--window", "parse")
+        self.assertEqual(document["before"]["values"]["total_count"], 3)
+        self.assertEqual(document["after"]["values"]["total_count"], 5)
+        self.assertEqual(len(document["rows"]), 1)
+        row = document["rows"][0]
+        self.assertEqual((row["kind"], row["change"], row["before"]), ("new", 2, None))
+        frame = row["after"]["frames"][row["after"]["first_difference"]]
+        self.assertEqual(frame["function"], "make_key")
+        with open(os.path.join(SOURCES, "key.c"), encoding="utf-8") as source:
+            line = next(i for i, text in enumerate(source, 1) if "key = malloc(40)" in text)
+        self.assertEqual(frame["place"], "key.c:%d" % line)
+        text, _ = memhawk("diff", self.before, self.added, "--window", "parse")
+        self.assertIn("1 new, 0 more, 0 fewer, 0 gone", text)
+        self.assertRegex(text, r"new +\+2")
+        self.assertRegex(text, r"make_key +key\.c:%d" % line)
+        back = self.rows(self.added, self.before, "--window", "parse")
+        self.assertEqual([r["kind"] for r in back["rows"]], ["gone"])
+
+    def test_inserted_frame_pairs(self):
+        document = self.rows(self.before, self.inserted, "--window", "parse")
+        self.assertEqual(document["rows"], [])
+        self.assertEqual(document["summary"]["paired_by_likeness"], 1)
+
+    def test_another_optimisation_level(self):
+        document = self.rows(self.before, self.unoptimised, "--window", "parse")
+        self.assertEqual(document["rows"], [])
+
+    def test_formats(self):
+        folded, _ = memhawk("diff", self.before, self.added, "--window", "parse", "--format",
+                            "folded")
+        values = {line.split(" ")[0].rsplit(";", 1)[1]: line.split(" ")[1:]
+                  for line in folded.splitlines()}
+        self.assertEqual(values, {"copy_text": ["2", "2"], "parse": ["1", "1"],
+                                  "make_key": ["0", "2"]})
+        html = os.path.join(WORK, "diff.html")
+        memhawk("diff", self.before, self.added, "--window", "parse", "--format", "html", "-o", html)
+        with open(html, encoding="utf-8") as page:
+            self.assertIn("make_key", page.read())
+
+    def test_two_moments_of_one_file(self):
+        document = json.loads(memhawk("diff", self.before, "--from", "start", "--to", "end",
+                                      "--metric", "total-count", "--format", "json")[0])
+        copies = [r for r in document["rows"]
+                  if r["after"]["frames"][0]["function"] == "copy_text"]
+        self.assertEqual([(r["kind"], r["change"]) for r in copies], [("new", 100)])
+
+    def test_nothing_in_common(self):
+        other = profile(build("cost.c"), "3")[1]
+        _, error = memhawk("diff", self.before, other)
+        self.assertIn("no call stack in common", error)
+
+    def test_wrong_requests(self):
+        for args, words in (((self.before,), "one file"),
+                            ((self.before, self.added, "--from", "1"), "--from and --to"),
+                            ((self.before, self.added, "--metric", "x"), "no such metric"),
+                            ((self.before, self.added, self.again), "third file"),
+                            ((self.before, self.added, "--window", "a", "--at", "1"), "--at"),
+                            ((), "no profiles")):
+            _, error = memhawk("diff", *args, expect=2)
+            self.assertIn(words, error)
+            self.assertEqual(error.count("\n"), 1)
+        _, error = memhawk("diff", self.before, self.added, "--window", "x", expect=1)
+        self.assertIn("it has parse", error)
+
+
+class Check(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.path = profile(build("key.c"))[1]
+        cls.added = profile(build("key.c", "key_added", flags=("-O2", "-DADDED")))[1]
+
+    def budget(self, text):
+        path = os.path.join(WORK, "budget.toml")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+    def test_limits(self):
+        # copy_text: 6 + 5 bytes in 2 allocations; scratch 512; all freed, at most one at a time
+        exact = ("--max-allocations", "3", "--max-bytes", "523", "--max-peak", "512",
+                 "--max-live-at-end", "0", "--max-temporary", "3")
+        out, _ = memhawk("check", self.path, "--window", "parse", *exact)
+        self.assertIn("passed: 5 limits", out)
+        for option, value in zip(exact[::2], exact[1::2]):
+            if value != "0":
+                out, _ = memhawk("check", self.path, "--window", "parse", option,
+                                 str(int(value) - 1), expect=1)
+                self.assertIn("FAIL", out)
+        self.assertIn("passed", memhawk("check", self.path, "--max-peak", "1MiB")[0])
+        memhawk("check", self.path, "--max-allocations", "0", expect=1)
+
+    def test_names_the_stack_at_fault(self):
+        out, _ = memhawk("check", self.added, "--window", "parse", "--max-allocations", "3",
+                         "--format", "json", expect=1)
+        result = json.loads(out)["results"][0]
+        self.assertEqual((result["figure"], result["max"], result["verdict"]), (5, 3, "fail"))
+        self.assertEqual(sum(s["value"] for s in result["stacks"]), 5)
+
+    def test_baseline(self):
+        out, _ = memhawk("check", self.path, "--baseline", self.path)
+        self.assertIn("passed: 10 limits", out)
+        out, _ = memhawk("check", self.added, "--baseline", self.path, "--format", "json", expect=1)
+        results = {(r["limit"], r["statistic"]): r for r in json.loads(out)["results"]}
+        failed = results["max-allocations", "median"]
+        self.assertEqual((failed["figure"], failed["baseline"], failed["max"]), (5, 3, 3))
+        self.assertEqual([f["function"] for f in failed["stacks"][0]["frames"]][:3],
+                         ["make_key", "insert", "parse"])
+        self.assertEqual(failed["stacks"][0]["change"], 2)
+        self.assertEqual(results["max-live-at-end", "worst"]["verdict"], "pass")
+        # 523 -> 603 bytes is 15.3 %, 3 -> 5 allocations 66.7 %
+        memhawk("check", self.added, "--baseline", self.path, "--tolerance", "66%", expect=1)
+        memhawk("check", self.added, "--baseline", self.path, "--tolerance", "67%")
+        memhawk("check", self.path, "--baseline", self.added)
+
+    def test_budget(self):
+        good = self.budget('max-peak = "1 MiB"\n[parse]\nmax-allocations = 3\nmax-bytes = 523\n')
+        self.assertIn("passed: 3 limits", memhawk("check", self.path, "--budget", good)[0])
+        out, _ = memhawk("check", self.added, "--budget", good, expect=1)
+        self.assertIn("2 exceeded", out)
+        _, error = memhawk("check", self.path, "--budget",
+                           self.budget("[parse]\nmax-alocations = 3\n"), expect=2)
+        self.assertIn("budget.toml:2: unknown key \"max-alocations\"; did you mean "
+                      "max-allocations?", error)
+        self.assertEqual(error.count("\n"), 1)
+        out, _ = memhawk("check", self.path, "--budget",
+                         self.budget("[nope]\nmax-bytes = 3\n"), expect=2)
+        self.assertIn("no such window", out)
+        # a limit that fails wins over one that cannot be told
+        memhawk("check", self.path, "--budget",
+                self.budget("[nope]\nmax-bytes = 3\n[parse]\nmax-bytes = 3\n"), expect=1)
+
+    def test_formats(self):
+        budget = self.budget("[parse]\nmax-allocations = 4\nmax-live-at-end = 0\n[nope]\n"
+                             "max-bytes = 1\n")
+        out, _ = memhawk("check", self.added, "--budget", budget, "--format", "junit", expect=1)
+        suite = ElementTree.fromstring(out)
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")),
+                         ("3", "1", "1"))
+        self.assertIn("make_key", suite.find("testcase/failure").text)
+        out, _ = memhawk("check", self.added, "--budget", budget, "--format", "github", expect=1)
+        lines = out.splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertRegex(lines[0], r"^::error file=[^,]*key\.c,line=\d+,title=memhawk check::window "
+                                   r"parse, worst iteration: allocations 5, at most 4%0A")
+        self.assertTrue(lines[1].startswith("::warning "))
+
+    def test_could_not_tell(self):
+        for args in (("/nonexistent", "--max-peak", "1"), (self.path,),
+                     (self.path, "--window", "x", "--max-peak", "1"),
+                     (self.path, "--max-peak", "1XB"), (self.path, "--tolerance", "1%",
+                                                        "--max-peak", "1"),
+                     (self.path, "--baseline", "/nonexistent"),
+                     (self.path, "--max-peak", "1", "--format", "x")):
+            _, error = memhawk("check", *args, expect=2)
+            self.assertEqual(error.count("\n"), 1, error)
+        cut = profile(build("misuse.c"), "kill", expect=-9)[1]
+        memhawk("check", cut, "--max-peak", "1GiB", expect=2)
+        memhawk("check", cut, "--max-allocations", "0", expect=1)
+
+
+def main():
+    global OPTIONS, WORK
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--memhawk", required=True)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--include", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    WORK = tempfile.mkdtemp(prefix="memhawk_windows_")
+    os.environ["XDG_CACHE_HOME"] = os.path.join(WORK, "cache")
+    try:
+        unittest.main(argv=[sys.argv[0], *rest])
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
