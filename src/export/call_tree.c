@@ -258,6 +258,12 @@ static int mark_of(uint32_t flags, size_t depth)
                                        : MARK_MAX;
 }
 
+const char *tree_mark(const ProfileStack *stack)
+{
+    int mark = mark_of(stack->flags, stack->depth);
+    return mark == MARK_MAX ? NULL : marks[mark].function;
+}
+
 static size_t marked_frames(const View *view)
 {
     size_t frames = 0;

@@ -70,3 +70,6 @@ const Label *tree_label(const View *view, uint32_t label);
  */
 uint32_t tree_label_index(const View *view, uint32_t label);
 uint32_t tree_label_count(const View *view);
+/* What stands at the root end of a stack that does not reach it, "[cut at the depth limit]"; NULL:
+ * it does. Static. */
+const char *tree_mark(const ProfileStack *stack);

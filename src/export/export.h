@@ -42,8 +42,8 @@ typedef struct View {
     bool ascii;             /* text: no box drawing */
     bool full;              /* text: chains of callers are not cut */
     const char *filter;     /* NULL: none */
-    /* values are the sums over all iterations of this window, live ones what they left behind (may be
-     * negative); NULL: a moment or an interval */
+    /* values are the sums over all iterations of this window, live ones what they left behind (may
+     * be negative); NULL: a moment or an interval */
     const ProfileWindow *window;
 } View;
 

@@ -13,6 +13,7 @@
 
 #include <pb_encode.h>
 
+#include "export/call_tree.h"
 #include "export/frames.h"
 #include "export/names.h"
 #include "export/packed_out.h"
@@ -26,7 +27,7 @@ typedef struct Pprof {
     const View *view;
     FILE *out;
     FrameReader reader;
-    StringTable *strings, *functions;
+    StringTable *strings, *functions, *marks;
     bool *written;                   /* per profile frame: its location */
     memhawk_pprof_Mapping *mappings; /* per module */
     NameBuffer name;
@@ -129,6 +130,21 @@ static int location_put(Pprof *p, uint32_t frame)
     return r;
 }
 
+/* A location without an address for the mark of a stack that does not reach its root; stacks with
+ * no location at all would be dropped by pprof. Ids follow those of the frames. */
+static int mark_put(Pprof *p, const char *mark, uint64_t *ret_id)
+{
+    memhawk_pprof_Line line = {0};
+    int r = function_put(p, &(ExportFrame){.function = mark}, &line.functionId);
+    if (r < 0)
+        return r;
+    *ret_id = profile_frame_count(p->view->profile) + line.functionId;
+    uint64_t place;
+    r = string_table_put(p->marks, mark, strlen(mark), &place);
+    memhawk_pprof_Location location = {.id = *ret_id, .line_count = 1, .line = &line};
+    return r > 0 ? part_write(p, &(Part){.location_count = 1, .location = &location}) : r;
+}
+
 static int sample_put(Pprof *p, const ViewStack *s)
 {
     const ProfileStack *stack = profile_stack(p->view->profile, s->stack);
@@ -137,6 +153,7 @@ static int sample_put(Pprof *p, const ViewStack *s)
     for (size_t i = 0; i < SAMPLE_TYPES; i++)
         values[i] = s->values.v[sample_types[i].metric] - s->removed.v[sample_types[i].metric];
     uint64_t *ids = malloc((stack->depth + 1) * sizeof(*ids));
+    const char *mark = tree_mark(stack);
     if (!ids)
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < stack->depth; i++) {
@@ -146,7 +163,9 @@ static int sample_put(Pprof *p, const ViewStack *s)
             r = location_put(p, frame);
         p->written[frame] = true;
     }
-    memhawk_pprof_Sample sample = {.locationId_count = (pb_size_t)stack->depth,
+    if (r == 0 && mark)
+        r = mark_put(p, mark, &ids[stack->depth]);
+    memhawk_pprof_Sample sample = {.locationId_count = (pb_size_t)(stack->depth + (mark != NULL)),
                                    .locationId = ids,
                                    .value_count = SAMPLE_TYPES,
                                    .value = values};
@@ -236,15 +255,18 @@ static int write_pprof(const View *view, FILE *out)
     Pprof p = {.view = view,
                .out = packed_open(out, PACKING_GZIP),
                .strings = string_table_new(),
-               .functions = string_table_new()};
+               .functions = string_table_new(),
+               .marks = string_table_new()};
     frame_reader_init(&p.reader, view);
     p.written = calloc(profile_frame_count(view->profile) + 1, sizeof(*p.written));
     p.mappings = calloc(profile_module_count(view->profile) + 1, sizeof(*p.mappings));
-    int r = p.out && p.strings && p.functions && p.written && p.mappings ? all_put(&p) : -ENOMEM;
+    int r = p.out && p.strings && p.functions && p.marks && p.written && p.mappings ? all_put(&p)
+                                                                                    : -ENOMEM;
     if (p.out && fclose(p.out) != 0 && r == 0)
         r = -EIO;
     string_table_free(p.strings);
     string_table_free(p.functions);
+    string_table_free(p.marks);
     free(p.written);
     free(p.mappings);
     name_buffer_done(&p.name);

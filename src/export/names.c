@@ -112,16 +112,19 @@ const char *name_append_terminal(NameBuffer *buffer, const char *name, bool asci
 
 const char *name_append_folded(NameBuffer *buffer, const char *name)
 {
-    size_t start = buffer->length;
-    const char *data = name_append_utf8(buffer, name && *name ? name : "[unknown]");
-    if (!data)
-        return NULL;
-    for (char *p = buffer->data + start; *p; p++) {
-        if (*p == ';')
-            *p = ':';
-        else if ((unsigned char)*p <= ' ' || *p == 0x7f)
-            *p = '_';
+    NameBuffer valid = {0};
+    const char *data = name_append_utf8(&valid, name && *name ? name : "[unknown]");
+    for (const char *p = data; data && *p;) {
+        uint32_t code = 0;
+        size_t length = name_sequence(p, &code);
+        bool bad =
+            code == ' ' || is_control(code); /* readers split lines at U+2028 and U+0085 too */
+        data = bad           ? name_append(buffer, "_", 1)
+               : code == ';' ? name_append(buffer, ":", 1)
+                             : name_append(buffer, p, length);
+        p += length;
     }
+    name_buffer_done(&valid);
     return data;
 }
 

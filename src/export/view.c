@@ -123,13 +123,13 @@ static int window_fill(const ProfileWindow *window, size_t count, View *view)
     int r = stats && view->stacks ? window_stats(window, NULL, count, count, stats) : -ENOMEM;
     for (size_t i = 0; r >= 0 && i < count; i++) {
         const int64_t *total = stats[i].total.v;
-        view->stacks[i] = (ViewStack){
-            .stack = (uint32_t)i,
-            .values = {.v = {[METRIC_LIVE_BYTES] = total[WINDOW_LIVE_BYTES],
-                             [METRIC_LIVE_COUNT] = total[WINDOW_LIVE_COUNT],
-                             [METRIC_TOTAL_BYTES] = total[WINDOW_BYTES],
-                             [METRIC_TOTAL_COUNT] = total[WINDOW_ALLOCATIONS],
-                             [METRIC_TEMPORARY] = total[WINDOW_TEMPORARY]}}};
+        view->stacks[i] =
+            (ViewStack){.stack = (uint32_t)i,
+                        .values = {.v = {[METRIC_LIVE_BYTES] = total[WINDOW_LIVE_BYTES],
+                                         [METRIC_LIVE_COUNT] = total[WINDOW_LIVE_COUNT],
+                                         [METRIC_TOTAL_BYTES] = total[WINDOW_BYTES],
+                                         [METRIC_TOTAL_COUNT] = total[WINDOW_ALLOCATIONS],
+                                         [METRIC_TEMPORARY] = total[WINDOW_TEMPORARY]}}};
     }
     view->stack_count = count;
     free(stats);

@@ -26,7 +26,7 @@ typedef struct ViewOptions {
     size_t top;
     Granularity granularity;
     const ProfileWindow *window; /* all iterations of it, not a moment; NULL: none */
-    const char *title; /* NULL: the command line of the process; borrowed */
+    const char *title;           /* NULL: the command line of the process; borrowed */
 } ViewOptions;
 
 #define VIEW_AT_PEAK (UINT64_MAX - 1)

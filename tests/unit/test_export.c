@@ -276,7 +276,7 @@ static char *exported(const Exporter *exporter, ViewOptions options)
     return text;
 }
 
-#define EVIL_FOLDED "evil:na_me</script><!--_[31m\xef\xbf\xbd\xe2\x80\xa8\"&'"
+#define EVIL_FOLDED "evil:na_me</script><!--_[31m\xef\xbf\xbd_\"&'"
 
 static void test_folded(void **state)
 {
