@@ -16,8 +16,8 @@ typedef struct ReportOptions {
     Granularity granularity;
     bool inverted, collapse, full, follow;
     const char *filter;
-    const char *window;       /* NULL: a moment or interval */
-    bool per_iteration;       /* minimum, median, maximum over the window's iterations */
+    const char *window; /* NULL: a moment or interval */
+    bool per_iteration; /* minimum, median, maximum over the window's iterations */
     bool metric_given;
     const Exporter *exporter;
     const char *output; /* NULL: standard output */

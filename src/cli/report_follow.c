@@ -19,13 +19,15 @@
 #include "cli/term.h"
 #include "export/numbers.h"
 
-#define POLL_NS UINT64_C(250000000)
+#define POLL_NS    UINT64_C(250000000)
+#define SILENCE_NS UINT64_C(60000000000) /* a process that cannot be looked at counts as gone */
 
 typedef struct Follow {
     Session *session;
     ReportOptions options; /* a copy; keys change it */
     bool at_peak;
     bool ended;
+    uint64_t news_ns; /* monotonic */
 } Follow;
 
 /* Reads what is new: 1 when there was something, 0, or a negative errno after a problem line. */
@@ -33,7 +35,7 @@ static int advance(Follow *follow)
 {
     ProfileError error = {0};
     /* first the process, then the file: what it wrote last is not missed */
-    bool gone = !session_is_running(follow->session->profile);
+    Liveness liveness = session_liveness(follow->session->profile);
     int r = profile_advance(follow->session->profile, &error);
     if (r < 0) {
         cli_error("%s: byte %" PRIu64 ": %s", follow->options.path, error.offset,
@@ -42,7 +44,12 @@ static int advance(Follow *follow)
     }
     if (r > 0 && session_label(follow->session, follow->options.granularity) < 0)
         return -EIO;
-    follow->ended = profile_is_ended(follow->session->profile) || (gone && r == 0);
+    if (r > 0)
+        follow->news_ns = clock_monotonic_ns();
+    bool silent = clock_monotonic_ns() - follow->news_ns > SILENCE_NS;
+    follow->ended =
+        profile_is_ended(follow->session->profile) ||
+        (r == 0 && (liveness == LIVENESS_GONE || (liveness == LIVENESS_UNKNOWN && silent)));
     return r > 0;
 }
 
@@ -179,7 +186,7 @@ static int follow_terminal(Follow *follow)
 
 int report_follow(Session *session, const ReportOptions *options)
 {
-    Follow follow = {.session = session, .options = *options};
+    Follow follow = {.session = session, .options = *options, .news_ns = clock_monotonic_ns()};
     if (session_label(session, options->granularity) < 0)
         return CLI_FAILED;
     int r = advance(&follow);

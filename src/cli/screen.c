@@ -99,7 +99,7 @@ void screen_draw(const char *status, const char *text)
     fputs(*strong ? "\033[0m\033[K" : "\033[K", stdout);
     for (unsigned row = 1; *text && (height == 0 || row < height); row++) {
         size_t length = strcspn(text, "\n");
-        fputs("\r\n", stdout);
+        fputc('\n', stdout);
         fwrite(text, 1, length, stdout);
         fputs("\033[K", stdout);
         text += length + (text[length] == '\n');

@@ -109,18 +109,36 @@ static int read_process(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
     return 0;
 }
 
-bool session_is_running(const Profile *profile)
+Liveness session_liveness(const Profile *profile)
 {
     const ProfileProcess *process = profile_process(profile);
     char host[256] = "", state = 'X';
     uint64_t start_ns = 0;
-    if (profile_is_ended(profile) || process->pid == 0 || gethostname(host, sizeof(host) - 1) < 0 ||
+    if (profile_is_ended(profile))
+        return LIVENESS_GONE;
+    if (gethostname(host, sizeof(host) - 1) < 0 ||
         (process->host_name && *process->host_name && strcmp(host, process->host_name) != 0))
-        return false;
+        return LIVENESS_UNKNOWN;
     if (read_process(process->pid, &state, &start_ns) < 0 || state == 'Z' || state == 'X')
-        return false;
+        return LIVENESS_GONE;
     /* a process that began later has only the same number */
-    return start_ns <= process->start_ns + START_TOLERANCE_NS;
+    return start_ns <= process->start_ns + START_TOLERANCE_NS ? LIVENESS_RUNNING : LIVENESS_GONE;
+}
+
+/* The file does not say how the run ended. */
+static void describe_open_end(const Profile *profile, char *ret_text, size_t size)
+{
+    switch (session_liveness(profile)) {
+    case LIVENESS_RUNNING:
+        snprintf(ret_text, size, "still running");
+        return;
+    case LIVENESS_GONE:
+        snprintf(ret_text, size, "not known (killed, or the file is cut off)");
+        return;
+    case LIVENESS_UNKNOWN:
+        snprintf(ret_text, size, "not known (it ran on %s)", profile_process(profile)->host_name);
+        return;
+    }
 }
 
 void session_end(const Profile *profile, char *ret_text, size_t size)
@@ -128,7 +146,10 @@ void session_end(const Profile *profile, char *ret_text, size_t size)
     int status = 0;
     switch (profile_end(profile, &status)) {
     case END_EXIT:
-        snprintf(ret_text, size, "exit status %d", status);
+        if (status < 0) /* the recorder cannot always tell */
+            snprintf(ret_text, size, "exit, status not recorded");
+        else
+            snprintf(ret_text, size, "exit status %d", status);
         return;
     case END_UNDERSCORE_EXIT:
         snprintf(ret_text, size, "exit status %d by _exit", status);
@@ -148,8 +169,7 @@ void session_end(const Profile *profile, char *ret_text, size_t size)
     case END_UNKNOWN:
         break;
     }
-    snprintf(ret_text, size, "%s",
-             session_is_running(profile) ? "still running" : "not known (killed, or cut off)");
+    describe_open_end(profile, ret_text, size);
 }
 
 void session_warn(const Session *session)

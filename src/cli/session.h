@@ -31,8 +31,13 @@ void session_warn(const Session *session);
 /* How the run ended, in words: "exit status 3", "signal 11 (Segmentation fault)", "still running".
  */
 void session_end(const Profile *profile, char *ret_text, size_t size);
-/* The process of the profile is alive here (same host, same pid, not ended). */
-bool session_is_running(const Profile *profile);
+typedef enum Liveness {
+    LIVENESS_RUNNING,
+    LIVENESS_GONE,
+    LIVENESS_UNKNOWN, /* on another host, or in a container */
+} Liveness;
+/* Whether the process of the profile is still there. */
+Liveness session_liveness(const Profile *profile);
 
 /*
  * One line with the way out when a good part of the view has no names. Says nothing when names are
