@@ -46,13 +46,13 @@ static void enter(void)
         raw.c_cc[VTIME] = 0;
         tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
     }
-    fputs("\033[?1049h\033[?25l", stdout); /* other screen, no cursor */
+    fputs("\033[?1049h\033[?25l\033[?7l", stdout); /* other screen, no cursor, no wrapping */
     fflush(stdout);
 }
 
 static void leave(void)
 {
-    fputs("\033[?25h\033[?1049l", stdout);
+    fputs("\033[?7h\033[?25h\033[?1049l", stdout);
     fflush(stdout);
     if (screen.has_keys)
         tcsetattr(STDIN_FILENO, TCSADRAIN, &screen.before);

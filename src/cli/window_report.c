@@ -192,16 +192,15 @@ static void write_head(const View *view, const Groups *groups, FILE *out)
 /* The path of a group; places come from the label, or from its one stack. */
 static void write_path(const View *view, const Group *group, FILE *out)
 {
-    enum { COLUMN = 47 };
+    enum { COLUMN = 4 };
     const uint32_t *path;
     size_t depth = labels_path(view->labels, group->stack, &path);
     size_t skip = alloc_site_skip(view->labels, path, depth);
     size_t last = view->full || depth - skip <= PATH_ROWS ? depth : skip + PATH_ROWS - 1;
-    unsigned room = view->width > COLUMN + 20 ? view->width - COLUMN : 32;
+    unsigned room = view->width > COLUMN + 40 ? view->width - COLUMN - 20 : 40;
     for (size_t i = skip; i < last; i++) {
         const Label *label = labels_get(view->labels, path[i]);
-        if (i > skip)
-            fprintf(out, "%*s", COLUMN, "");
+        fprintf(out, "%*s", COLUMN, "");
         term_write_name(out, label->function, room);
         if (label->file && label->line) {
             fputs("  ", out);
@@ -216,7 +215,8 @@ static void write_path(const View *view, const Group *group, FILE *out)
         fprintf(out, "%*s(%s)\n", COLUMN, "",
                 group->flags & STACK_DEPTH_CUT ? "cut at the depth limit" : "ends early");
     if (depth == 0)
-        fputs("[unknown]\n", out);
+        fprintf(out, "%*s[unknown]\n", COLUMN, "");
+    fputc('\n', out);
 }
 
 static void write_group(const View *view, const Group *group, FILE *out)
@@ -224,7 +224,7 @@ static void write_group(const View *view, const Group *group, FILE *out)
     WindowFigure figure = figure_of(view->metric);
     char min[NUMBER_BYTES], median[NUMBER_BYTES], max[NUMBER_BYTES], part[NUMBER_BYTES];
     bool everywhere = group->stats.iterations == view->window->iterations;
-    fprintf(out, "%10s %10s %10s  %11s  ", amount(min, figure, group->stats.min.v[figure]),
+    fprintf(out, "%10s %10s %10s  %11s\n", amount(min, figure, group->stats.min.v[figure]),
             amount(median, figure, group->stats.median.v[figure]),
             amount(max, figure, group->stats.max.v[figure]),
             everywhere ? "all" : number_count(part, (int64_t)group->stats.iterations));
