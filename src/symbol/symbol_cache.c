@@ -95,7 +95,8 @@ void symbol_cache_key(const SymbolFiles *files, SymbolCacheKey *ret_key)
     if (!first)
         return;
     uint64_t hash = checksum(MEMHAWK_VERSION, strlen(MEMHAWK_VERSION));
-    hash = mix_file(mix_file(mix_file(hash, files->main), files->debug), files->alt);
+    hash = mix_file(mix_file(hash, files->main), files->debug);
+    hash = mix_file(mix_file(hash, files->alt), files->package);
     ret_key->fingerprint = hash ? hash : 1;
     for (size_t i = 0; i < first->build_id_size; i++)
         snprintf(ret_key->name + 2 * i, 3, "%02x", first->build_id[i]);

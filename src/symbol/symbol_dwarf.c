@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "symbol/symbol_arena.h"
+#include "symbol/symbol_split.h"
 
 #define DEPTH_MAX 64
 #define NO_SCOPE  UINT32_MAX
@@ -55,12 +56,14 @@ typedef struct Unit {
     Ranges functions;
     Scope *scopes;
     uint32_t scope_count, scope_capacity;
+    SymbolSplit split;  /* from a package */
     SymbolMap scope_of; /* DIE offset of a function -> scope index + 1 */
     bool walked, walked_bodies;
 } Unit;
 
 struct SymbolDwarf {
     Dwarf *dwarf, *alt;
+    const SymbolFile *file, *package; /* package: NULL if there is none */
     Ranges units;
     SymbolMap unit_of; /* address of the CU's DIE -> Unit */
     Unit **all;
@@ -271,23 +274,34 @@ static int walk(Unit *unit, Dwarf_Die *parent, uint32_t scope, int depth)
     return 0;
 }
 
-/* Finds the split unit of a skeleton, if it is one, then walks. */
+/* Finds the split unit of a skeleton: libdw the .dwo file, we the package. */
+static int unit_find_split(SymbolDwarf *dwarf, Unit *unit)
+{
+    Dwarf_Die split = {0};
+    if (dwarf_cu_info(unit->skeleton.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) < 0)
+        split.addr = NULL;
+    if (!split.addr && dwarf->package &&
+        symbol_split_open(dwarf->package, dwarf->file, &unit->skeleton, &unit->split) == 0)
+        split = unit->split.die;
+    if (!split.addr) {
+        dwarf->partial = true;
+        return 0;
+    }
+    unit->die = split;
+    return symbol_map_put(&dwarf->unit_of, (uintptr_t)split.addr, unit);
+}
+
 static int unit_walk(SymbolDwarf *dwarf, Unit *unit, bool bodies)
 {
-    if (!unit->walked && is_split_skeleton(&unit->skeleton)) {
-        Dwarf_Die split;
-        if (dwarf_cu_info(unit->skeleton.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
-            split.addr) {
-            unit->die = split;
-            if (symbol_map_put(&dwarf->unit_of, (uintptr_t)split.addr, unit) < 0)
-                return -ENOMEM;
-        } else
-            dwarf->partial = true;
-    }
+    int r = 0;
+    if (!unit->walked && is_split_skeleton(&unit->skeleton))
+        r = unit_find_split(dwarf, unit);
+    if (r < 0)
+        return r;
     unit->walked = true;
     unit->walked_bodies = bodies;
     unit->functions.count = 0;
-    int r = walk(unit, &unit->die, NO_SCOPE, 0);
+    r = walk(unit, &unit->die, NO_SCOPE, 0);
     ranges_sort(&unit->functions);
     return r;
 }
@@ -405,8 +419,9 @@ static void fill_name(SymbolDwarf *dwarf, Dwarf_Die *die, DwarfFrame *frame)
         frame->scope = scope_text(dwarf, die);
 }
 
-/* Where INLINED was called from: file and line of the next outer frame. */
-static void fill_call(Dwarf_Die *inlined, DwarfFrame *frame)
+/* Where INLINED was called from: file and line of the next outer frame. A split unit that has no
+ * table of files uses that of its skeleton. */
+static void fill_call(SymbolDwarf *dwarf, Dwarf_Die *inlined, DwarfFrame *frame)
 {
     Dwarf_Attribute memory;
     Dwarf_Word value;
@@ -415,9 +430,14 @@ static void fill_call(Dwarf_Die *inlined, DwarfFrame *frame)
     size_t count;
     if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &memory), &value) == 0)
         frame->line = (uint32_t)value;
-    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &memory), &value) == 0 &&
-        dwarf_diecu(inlined, &cu, NULL, NULL) && dwarf_getsrcfiles(&cu, &files, &count) == 0 &&
-        value < count)
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &memory), &value) < 0 ||
+        !dwarf_diecu(inlined, &cu, NULL, NULL))
+        return;
+    Unit *unit = unit_get(dwarf, &cu);
+    if (dwarf_getsrcfiles(&cu, &files, &count) < 0 &&
+        (!unit || dwarf_getsrcfiles(&unit->skeleton, &files, &count) < 0))
+        return;
+    if (value < count)
         frame->file = dwarf_filesrc(files, (size_t)value, NULL, NULL);
 }
 
@@ -465,7 +485,7 @@ int symbol_dwarf_find(SymbolDwarf *dwarf, uint64_t pc, DwarfFrame *ret_frames)
         if (i == 0)
             fill_line(unit, pc, frame);
         else
-            fill_call(die + 1, frame);
+            fill_call(dwarf, die + 1, frame);
     }
     ret_frames[count - 1].entry_pc = entry_of(&chain[0]);
     return (int)count;
@@ -485,6 +505,8 @@ int symbol_dwarf_new(const SymbolFiles *files, SymbolDwarf **ret_dwarf)
     if (!dwarf)
         return -ENOMEM;
     int r = -ENOENT;
+    dwarf->file = file;
+    dwarf->package = files->package;
     dwarf->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
     if (dwarf->dwarf) {
         if (files->alt)
@@ -508,6 +530,7 @@ void symbol_dwarf_free(SymbolDwarf *dwarf)
         free(dwarf->all[i]->functions.items);
         free(dwarf->all[i]->scopes);
         symbol_map_done(&dwarf->all[i]->scope_of);
+        symbol_split_close(&dwarf->all[i]->split);
         free(dwarf->all[i]);
     }
     free(dwarf->all);

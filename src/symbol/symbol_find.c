@@ -310,6 +310,19 @@ static SymbolFile *find_alt(const SymbolOptions *options, const SymbolFile *file
     return open_with_id(NULL, path, id);
 }
 
+/* ---- split DWARF in one package ---------------------------------------------------------------
+ */
+
+static SymbolFile *find_package(const SymbolFile *file)
+{
+    char path[PATH_MAX];
+    SymbolFile *package = NULL;
+    int n = snprintf(path, sizeof(path), "%s.dwp", file->path);
+    if (n > 0 && (size_t)n < sizeof(path) && symbol_file_open(NULL, path, &package) == 0)
+        return package;
+    return NULL;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 static SymbolFile *find_main(const SymbolOptions *options, const SymbolModuleInfo *module)
@@ -337,8 +350,12 @@ void symbol_find_files(const SymbolOptions *options, const SymbolModuleInfo *mod
             files.debug = find_by_debuginfod(id);
     }
     const SymbolFile *dwarf = files.debug ? files.debug : files.main;
-    if (dwarf && dwarf->has_dwarf)
+    if (dwarf && dwarf->has_dwarf) {
         files.alt = find_alt(options, dwarf);
+        files.package = find_package(dwarf);
+        if (!files.package && files.debug && files.main)
+            files.package = find_package(files.main);
+    }
     *ret_files = files;
 }
 
@@ -347,6 +364,7 @@ void symbol_find_done(SymbolFiles *files)
     symbol_file_close(files->main);
     symbol_file_close(files->debug);
     symbol_file_close(files->alt);
+    symbol_file_close(files->package);
     *files = (SymbolFiles){0};
 }
 

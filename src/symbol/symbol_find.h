@@ -6,9 +6,10 @@
 
 /* The files that know the names of one module; each may be NULL, all owned. */
 typedef struct SymbolFiles {
-    SymbolFile *main;  /* what was mapped */
-    SymbolFile *debug; /* separate debug file, when main has no DWARF */
-    SymbolFile *alt;   /* dwz's supplementary file of whichever has DWARF */
+    SymbolFile *main;    /* what was mapped */
+    SymbolFile *debug;   /* separate debug file, when main has no DWARF */
+    SymbolFile *alt;     /* dwz's supplementary file of whichever has DWARF */
+    SymbolFile *package; /* .dwp beside the file that has DWARF: its split units */
 } SymbolFiles;
 
 /*

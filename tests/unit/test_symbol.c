@@ -190,7 +190,8 @@ static void test_every_byte_as_addr2line(void **state)
 {
     (void)state;
     static const char *const shapes[] = {"dwarf4", "dwarf5",    "dwarf5-no-pie", "lto",
-                                         "split5", "debuglink", "clang5",        "compressed"};
+                                         "split5", "dwp4",      "dwp5",          "debuglink",
+                                         "clang5", "compressed"};
     for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
         if (shapes_has(shapes[i]))
             compare_with_addr2line(shapes[i], NULL);
