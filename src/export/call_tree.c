@@ -124,23 +124,88 @@ static uint32_t shared_depth(const Path *a, const Path *b)
     return i;
 }
 
-static int nodes_make(const TreeRow *rows, size_t row_count, const Path *paths, Tree *tree)
+/* What is needed to see a subtree's sum before its nodes are made; NULL members: no cutting. */
+typedef struct Cut {
+    uint32_t *shared; /* levels that a path has in common with its predecessor */
+    int64_t *before;  /* sum of all paths before this one */
+    size_t count;
+    int64_t below;
+    size_t until; /* paths before this one end at `depth` */
+    uint32_t depth;
+} Cut;
+
+static int cut_prepare(const TreeRow *rows, size_t row_count, const Path *paths,
+                       const TreeOptions *options, Cut *cut)
+{
+    *cut = (Cut){.count = row_count, .below = options->cut_below};
+    if (options->cut_below <= 0)
+        return 0;
+    cut->shared = calloc(row_count + 1, sizeof(*cut->shared));
+    cut->before = calloc(row_count + 1, sizeof(*cut->before));
+    if (!cut->shared || !cut->before)
+        return -ENOMEM;
+    for (size_t i = 0; i < row_count; i++) {
+        int64_t value = 0;
+        for (size_t set = 0; set < TREE_SETS; set++)
+            if (rows[paths[i].row].values[set])
+                value += rows[paths[i].row].values[set]->v[options->metric];
+        cut->before[i + 1] = cut->before[i] + value;
+        cut->shared[i] = i ? shared_depth(&paths[i - 1], &paths[i]) : 0;
+    }
+    return 0;
+}
+
+/* How much of a path becomes nodes: up to the first whose subtree is small. The ranges scanned here
+ * are, over all paths, as long as all paths together. */
+static uint32_t cut_depth(Cut *cut, const Path *paths, size_t i)
+{
+    if (!cut->before)
+        return paths[i].depth;
+    if (i < cut->until)
+        return paths[i].depth < cut->depth ? paths[i].depth : cut->depth;
+    for (uint32_t level = i ? cut->shared[i] : 0; level < paths[i].depth; level++) {
+        size_t end = i + 1;
+        while (end < cut->count && cut->shared[end] > level)
+            end++;
+        if (cut->before[end] - cut->before[i] < cut->below) {
+            cut->until = end;
+            cut->depth = level + 1;
+            return level + 1;
+        }
+    }
+    return paths[i].depth;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int nodes_make(const TreeRow *rows, size_t row_count, Path *paths,
+                      const TreeOptions *options, Tree *tree)
 {
     uint32_t deepest = 0;
     for (size_t i = 0; i < row_count; i++)
         deepest = paths[i].depth > deepest ? paths[i].depth : deepest;
     uint32_t *open = calloc((size_t)deepest + 1, sizeof(*open)); /* open[0]: the root */
-    if (!open)
-        return -ENOMEM;
-    int r = node_append(tree, ID_NONE, ID_NONE, 0);
+    Cut cut;
+    int r = cut_prepare(rows, row_count, paths, options, &cut);
+    if (r == 0)
+        r = open ? node_append(tree, ID_NONE, ID_NONE, 0) : -ENOMEM;
+    uint32_t last_depth = 0; /* of the predecessor, as cut */
     for (size_t i = 0; r == 0 && i < row_count; i++) {
         uint32_t shared = i ? shared_depth(&paths[i - 1], &paths[i]) : 0;
+        paths[i].depth = cut_depth(&cut, paths, i);
+        shared = smaller(smaller(shared, last_depth), paths[i].depth);
+        last_depth = paths[i].depth;
         r = path_insert(tree, &paths[i], shared, open);
         TreeNode *own = &tree->nodes[open[paths[i].depth]];
         for (size_t set = 0; r == 0 && set < TREE_SETS; set++)
             values_add(&own->values[set], rows[paths[i].row].values[set]);
     }
     free(open);
+    free(cut.shared);
+    free(cut.before);
     return r;
 }
 
@@ -163,7 +228,7 @@ int tree_build(const TreeRow *rows, size_t row_count, const TreeOptions *options
     int r = row_count >= ID_NONE ? -EOVERFLOW : paths_make(rows, row_count, options, &paths);
     if (r == 0) {
         qsort(paths.paths, row_count, sizeof(*paths.paths), path_compare);
-        r = nodes_make(rows, row_count, paths.paths, &tree);
+        r = nodes_make(rows, row_count, paths.paths, options, &tree);
     }
     paths_done(&paths);
     if (r < 0) {

@@ -38,6 +38,10 @@ typedef struct Tree {
 typedef struct TreeOptions {
     bool leaf_first; /* children of the root are the leaves of the paths */
     bool collapse;   /* equal neighbours on a path become one node */
+    /* Subtrees with less than this of the metric, both sets together, are one node that has it all;
+     * 0: none. For trees of which only the large part is looked at. */
+    int64_t cut_below;
+    Metric metric;
 } TreeOptions;
 
 /* O(n log n) comparisons of paths, no hash table. 0, -ENOMEM or -EOVERFLOW (2^32 nodes). */

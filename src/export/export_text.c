@@ -21,10 +21,12 @@
 enum {
     FIGURE_COLUMNS = 30, /* share, bytes, count and the gaps */
     DEFAULT_TOP = 10,
+    ALWAYS_ROOTS = 5,
     MAX_CHILDREN = 12,
     CHAIN_HEAD = 12, /* frames of an unbranched path that are shown unless `full` */
     CHAIN_TAIL = 2,
     MIN_NAME_COLUMNS = 20,
+    MANY_FRAMES = 1000000,
 };
 
 typedef struct TextTree {
@@ -191,12 +193,11 @@ static void node_print(TextTree *t, uint32_t node, const char *branch, const cha
 static size_t children_shown(const TextTree *t, const uint32_t *children, size_t count, bool roots)
 {
     size_t most = roots ? t->view->top ? t->view->top : DEFAULT_TOP : MAX_CHILDREN, shown = 0;
-    bool all = roots && t->view->top; /* who asks for 50 gets 50, however small */
+    /* Who asks for 50 roots gets 50, however small; who does not, sees a few at least. */
+    size_t always = roots ? t->view->top ? most : ALWAYS_ROOTS : 0;
     while (shown < count && shown < most) {
         int64_t value = t->tree->nodes[children[shown]].values[0].v[t->metric];
-        if (value <= 0 || (!all && (double)value * 100 < (double)t->whole && shown > 0))
-            break;
-        if (!roots && (double)value * 100 < (double)t->whole)
+        if (value <= 0 || (shown >= always && (double)value * 100 < (double)t->whole))
             break;
         shown++;
     }
@@ -279,11 +280,29 @@ static void columns_choose(TextTree *t)
     t->count = total || t->metric == METRIC_TEMPORARY ? METRIC_TOTAL_COUNT : METRIC_LIVE_COUNT;
 }
 
+/*
+ * In a profile with millions of frames the tree is cut where it is under a thousandth of the whole:
+ * nothing under a hundredth is branched to. 0: no cutting.
+ */
+static int64_t cut_choose(const View *view, const TreeRow *rows)
+{
+    size_t frames = 0;
+    int64_t whole = 0;
+    for (size_t i = 0; i < view->stack_count; i++) {
+        frames += rows[i].depth;
+        whole += rows[i].values[0]->v[view->metric];
+    }
+    return frames > MANY_FRAMES ? whole / 1000 : 0;
+}
+
 static int section_write(const View *view, const TreeRow *rows, FILE *out)
 {
     Tree tree = {0};
     int r = tree_build(rows, view->stack_count,
-                       &(TreeOptions){.leaf_first = !view->inverted, .collapse = view->collapse},
+                       &(TreeOptions){.leaf_first = !view->inverted,
+                                      .collapse = view->collapse,
+                                      .cut_below = cut_choose(view, rows),
+                                      .metric = view->metric},
                        &tree);
     if (r < 0)
         return r;

@@ -130,8 +130,7 @@ static void test_names_short(void **state)
                 "std::vector<...>::push_back(int const&)");
     check_short("std::vector<int, std::allocator<int> >::push_back(int const&)", 35,
                 "std::vector<...>::push_back(...)");
-    check_short("operator<< <char>(std::basic_ostream<char>&, int)", 40,
-                "operator<< <...>(...)");
+    check_short("operator<< <char>(std::basic_ostream<char>&, int)", 40, "operator<< <...>(...)");
     check_short("<alloc::vec::Vec<T,A> as core::ops::drop::Drop>::drop", 45,
                 "<alloc::vec::Vec<\xe2\x80\xa6ore::ops::drop::Drop>::drop");
     /* Head and tail around the ellipsis, never inside a character. */
@@ -205,6 +204,35 @@ static void test_tree(void **state)
     tree_done(&t);
     assert_int_equal(tree_build(NULL, 0, &(TreeOptions){0}, &t), 0);
     assert_int_equal(t.count, 1);
+    tree_done(&t);
+}
+
+/* Cutting keeps sums and all that is large; what is small becomes one node. */
+static void test_tree_cut(void **state)
+{
+    (void)state;
+    static const uint32_t a[] = {4, 3, 2, 1}, b[] = {5, 3, 2, 1}, c[] = {7, 6, 1}, d[] = {6, 1};
+    static const Values va = {{60}}, vb = {{30}}, vc = {{4}}, vd = {{5}};
+    const TreeRow rows[] = {
+        {a, 4, {&va, NULL}}, {b, 4, {&vb, NULL}}, {c, 3, {&vc, NULL}}, {d, 2, {&vd, NULL}}};
+    Tree t;
+    assert_int_equal(tree_build(rows, 4, &(TreeOptions){.cut_below = 10}, &t), 0);
+    static const uint32_t labels[] = {ID_NONE, 1, 2, 3, 4, 5, 6}; /* 7 is gone into 6 */
+    static const int64_t own[] = {0, 0, 0, 0, 60, 30, 9};
+    assert_int_equal(t.count, 7);
+    for (size_t i = 0; i < 7; i++) {
+        assert_int_equal(t.nodes[i].label, labels[i]);
+        assert_int_equal(t.nodes[i].values[0].v[0], own[i]);
+    }
+    tree_done(&t);
+    assert_int_equal(tree_build(rows, 4, &(TreeOptions){.cut_below = 91}, &t), 0);
+    assert_int_equal(t.count, 4); /* root, 1, 2 (90), 6 (9) */
+    assert_int_equal(t.nodes[2].values[0].v[0], 90);
+    assert_int_equal(t.nodes[3].values[0].v[0], 9);
+    tree_done(&t);
+    assert_int_equal(tree_build(rows, 4, &(TreeOptions){.cut_below = 1000}, &t), 0);
+    assert_int_equal(t.count, 2);
+    assert_int_equal(t.nodes[1].values[0].v[0], 99);
     tree_done(&t);
 }
 
@@ -503,14 +531,14 @@ static int done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),        cmocka_unit_test(test_names_utf8),
-        cmocka_unit_test(test_names_escaped),  cmocka_unit_test(test_names_short),
-        cmocka_unit_test(test_alloc_site),     cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_view),           cmocka_unit_test(test_view_filter),
-        cmocka_unit_test(test_folded),         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_interval),  cmocka_unit_test(test_speedscope),
-        cmocka_unit_test(test_heaptrack_plan), cmocka_unit_test(test_find),
-        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_names_utf8),
+        cmocka_unit_test(test_names_escaped), cmocka_unit_test(test_names_short),
+        cmocka_unit_test(test_alloc_site),    cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_tree_cut),      cmocka_unit_test(test_view),
+        cmocka_unit_test(test_view_filter),   cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_json),          cmocka_unit_test(test_json_interval),
+        cmocka_unit_test(test_speedscope),    cmocka_unit_test(test_heaptrack_plan),
+        cmocka_unit_test(test_find),          cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, done);
 }
