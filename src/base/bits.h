@@ -10,6 +10,8 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD        __attribute__((cold, noinline))
 #define EXPORT      __attribute__((visibility("default")))
+/* On declarations of data used in the hooks: no detour through the GOT. */
+#define HIDDEN      __attribute__((visibility("hidden")))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static inline uint64_t load_be64(const void *p)

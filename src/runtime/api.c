@@ -27,7 +27,7 @@ static Thread *api_enter(void)
     Thread *thread = thread_owner;
     if (!thread || thread == THREAD_BYPASS || !memhawk_v1_active())
         return NULL;
-    thread_current = NULL;
+    thread_current = &thread_none;
     return thread;
 }
 
@@ -138,7 +138,7 @@ int memhawk_v1_free(const void *ptr)
     LiveEntry *entry = runtime.custom.root ? livemap_find(&runtime.custom, ptr) : NULL;
     uint64_t value = entry ? atomic_exchange(entry, 0) : 0;
     if (value)
-        record_free(thread, value, ptr, 0, true);
+        record_free(thread, value, ptr, RECORD_NO_OVERHEAD);
     api_leave(thread);
     return 0;
 }

@@ -76,6 +76,11 @@ void *arena_for_unwinder(size_t bytes)
     return arena_map(ARENA_THREADS, bytes);
 }
 
+void arena_count(ArenaKind kind, size_t bytes)
+{
+    atomic_fetch_add_explicit(&bytes_of[kind], bytes, memory_order_relaxed);
+}
+
 uint64_t arena_bytes(void)
 {
     uint64_t sum = 0;

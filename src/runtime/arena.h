@@ -26,6 +26,8 @@ void arena_unmap(ArenaKind kind, void *memory, size_t bytes);
 void *arena_for_unwinder(size_t bytes);
 
 uint64_t arena_bytes(void);
+/* Counts memory that was mapped elsewhere. */
+void arena_count(ArenaKind kind, size_t bytes);
 
 /* Tests: the Nth call from now on that would map memory fails, once (0: off). */
 void arena_fail_at(unsigned nth);

@@ -57,20 +57,24 @@ static bool changed_room(void)
     return true;
 }
 
+static uint64_t counter_read(const uint64_t *counter)
+{
+    return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+}
+
 static void sums_of(const Stack *stack, Sums *ret_sums)
 {
     Sums sums = {0};
-    for (const Slot *slot = atomic_load_explicit(&stack->first_slot, memory_order_acquire); slot;
-         slot = slot->next_of_stack) {
-        sums.free_count += __atomic_load_n(&slot->sums.free_count, __ATOMIC_ACQUIRE);
-        sums.free_bytes += __atomic_load_n(&slot->sums.free_bytes, __ATOMIC_ACQUIRE);
+    uint32_t first = atomic_load_explicit(&stack->first_slot, memory_order_acquire);
+    for (uint32_t at = first; at; at = slot_at(at)->next_of_stack) {
+        sums.free_count += counter_read(&slot_at(at)->sums.free_count);
+        sums.free_bytes += counter_read(&slot_at(at)->sums.free_bytes);
     }
-    for (const Slot *slot = atomic_load_explicit(&stack->first_slot, memory_order_acquire); slot;
-         slot = slot->next_of_stack) {
-        sums.temporary += __atomic_load_n(&slot->sums.temporary, __ATOMIC_ACQUIRE);
-        sums.overhead += __atomic_load_n(&slot->sums.overhead, __ATOMIC_ACQUIRE);
-        sums.alloc_count += __atomic_load_n(&slot->sums.alloc_count, __ATOMIC_ACQUIRE);
-        sums.alloc_bytes += __atomic_load_n(&slot->sums.alloc_bytes, __ATOMIC_ACQUIRE);
+    for (uint32_t at = first; at; at = slot_at(at)->next_of_stack) {
+        sums.temporary += counter_read(&slot_at(at)->sums.temporary);
+        sums.heads += counter_read(&slot_at(at)->sums.heads);
+        sums.alloc_count += counter_read(&slot_at(at)->sums.alloc_count);
+        sums.alloc_bytes += counter_read(&slot_at(at)->sums.alloc_bytes);
     }
     *ret_sums = sums;
 }
@@ -82,7 +86,7 @@ static void sums_replace(Sums *total, const Sums *old, const Sums *fresh)
     total->free_count += fresh->free_count - old->free_count;
     total->free_bytes += fresh->free_bytes - old->free_bytes;
     total->temporary += fresh->temporary - old->temporary;
-    total->overhead += fresh->overhead - old->overhead;
+    total->heads += fresh->heads - old->heads;
 }
 
 static void drain_stack(uint32_t id)
@@ -110,7 +114,7 @@ static void list_changed(uint32_t id)
     drain_state.changed[drain_state.changed_count++] = id;
 }
 
-static void raise_epochs(void)
+void drain_raise_epochs(void)
 {
     uint32_t epoch = thread_next_epoch();
     size_t count = thread_count();
@@ -135,7 +139,7 @@ void drain_run(void)
             taken = atomic_load_explicit(&stack->next_pending, memory_order_relaxed);
             atomic_exchange(&stack->pending, 0);
         }
-        raise_epochs();
+        drain_raise_epochs();
         for (uint32_t i = 0; i < count; i++) {
             drain_stack(ids[i]);
             list_changed(ids[i]);
@@ -169,7 +173,7 @@ void encode_sums(WireBuffer *buffer, uint32_t field, const Sums *sums)
     size_t at = wire_begin(buffer, field);
     wire_uint(buffer, 1, sums->alloc_bytes - sums->free_bytes);
     wire_uint(buffer, 2, sums->alloc_count - sums->free_count);
-    wire_uint(buffer, 3, (uint64_t)sums->overhead);
+    wire_uint(buffer, 3, (uint64_t)sums_overhead(sums));
     wire_uint(buffer, 4, sums->alloc_count);
     wire_uint(buffer, 5, sums->alloc_bytes);
     wire_uint(buffer, 100, sums->temporary);
@@ -203,18 +207,18 @@ static bool inherit_stack(Stack *stack, Sums *inherited)
 {
     Sums sums;
     sums_of(stack, &sums);
-    for (Slot *slot = atomic_load(&stack->first_slot); slot; slot = slot->next_of_stack)
-        slot->sums = (Sums){0};
-    Slot *first = atomic_load(&stack->first_slot);
+    uint32_t first = atomic_load(&stack->first_slot);
+    for (uint32_t at = first; at; at = slot_at(at)->next_of_stack)
+        slot_at(at)->sums = (Sums){0};
     if (first)
-        first->sums = (Sums){.free_count = sums.free_count - sums.alloc_count,
-                             .free_bytes = sums.free_bytes - sums.alloc_bytes,
-                             .overhead = sums.overhead};
+        slot_at(first)->sums = (Sums){.free_count = sums.free_count - sums.alloc_count,
+                                      .free_bytes = sums.free_bytes - sums.alloc_bytes,
+                                      .heads = sums.heads};
     stack->last = (Sums){0};
     stack->listed = stack->defined = 0;
     inherited->free_count += sums.free_count - sums.alloc_count;
     inherited->free_bytes += sums.free_bytes - sums.alloc_bytes;
-    inherited->overhead += sums.overhead;
+    inherited->heads += sums.heads;
     return sums.alloc_count != sums.free_count;
 }
 

@@ -16,6 +16,8 @@
 
 enum { BIG_CELLS = 1024, MINCORE_PAGES = 4096 };
 
+_Atomic(LiveEntry *) livemap_heap_root[1 << LIVEMAP_ROOT_BITS];
+
 static struct {
     _Atomic uintptr_t block;
     _Atomic uint64_t bytes;
@@ -46,12 +48,13 @@ LiveEntry *livemap_make(LiveMap *map, const void *block)
     LiveEntry *entry = livemap_find(map, block);
     if (entry)
         return entry;
-    size_t top = ((uintptr_t)block >> LIVEMAP_LEAF_BITS) & ((UINT64_C(1) << LIVEMAP_ROOT_BITS) - 1);
+    size_t top = LIVEMAP_TOP((uintptr_t)block);
     LiveEntry *fresh = sys_map(leaf_bytes(map));
     if (!fresh)
         return NULL;
     LiveEntry *expected = NULL;
-    if (!atomic_compare_exchange_strong(&map->root[top], &expected, fresh))
+    LiveEntry *biased = (LiveEntry *)((uintptr_t)fresh - top * leaf_bytes(map));
+    if (!atomic_compare_exchange_strong(&map->root[top], &expected, biased))
         sys_unmap(fresh, leaf_bytes(map));
     return livemap_find(map, block);
 }
@@ -109,9 +112,9 @@ uint64_t livemap_resident_bytes(const LiveMap *map)
             continue;
         resident += 4096;
         for (size_t top = page; top < page + 4096 / sizeof(map->root[0]); top++) {
-            LiveEntry *leaf = atomic_load_explicit(&map->root[top], memory_order_acquire);
-            if (leaf)
-                resident += resident_in((void *)leaf, leaf_bytes(map));
+            LiveEntry *biased = atomic_load_explicit(&map->root[top], memory_order_acquire);
+            if (biased)
+                resident += resident_in((char *)biased + top * leaf_bytes(map), leaf_bytes(map));
         }
     }
     return resident;

@@ -14,8 +14,8 @@
  *   address  46        26 25          shift
  *           | root index |  leaf index |  |      leaf: 64 MiB of addresses, 8 bytes a granule
  *
- *   entry    63      40 39    32 31           0
- *           | stack id | thread | size in bytes |   0: no block.  size LIVEMAP_HUGE: see big table
+ *   entry    63        32 31           0
+ *           | slot index | size in bytes |   0: no block.  size LIVEMAP_HUGE: see big table
  *
  * An entry belongs to whoever owns the block: plain (relaxed) stores, cleared before the real free,
  * set after the real allocation. Leaves are mapped on first use and stay. Address bits above 46
@@ -30,10 +30,18 @@ enum {
 
 typedef _Atomic uint64_t LiveEntry;
 
+/* Root cells hold the leaf's address less the offset of its first granule, so that an entry is at
+ * cell + (address >> shift) * 8 without masking. */
 typedef struct LiveMap {
     _Atomic(LiveEntry *) *root; /* 1 << LIVEMAP_ROOT_BITS; NULL before livemap_init */
     unsigned shift;
 } LiveMap;
+
+#define LIVEMAP_TOP(address)                                                                       \
+    (((address) >> LIVEMAP_LEAF_BITS) & ((UINT64_C(1) << LIVEMAP_ROOT_BITS) - 1))
+
+/* Root of the malloc map: static, so that its address is a constant. */
+extern HIDDEN _Atomic(LiveEntry *) livemap_heap_root[1 << LIVEMAP_ROOT_BITS];
 
 /* 0 (also when done before), or -ENOMEM. */
 int livemap_init(LiveMap *map, unsigned shift);
@@ -41,12 +49,12 @@ int livemap_init(LiveMap *map, unsigned shift);
 /* NULL: no block was ever recorded near. */
 static inline LiveEntry *livemap_find(const LiveMap *map, const void *block)
 {
-    uintptr_t address = (uintptr_t)block;
-    size_t top = (address >> LIVEMAP_LEAF_BITS) & ((UINT64_C(1) << LIVEMAP_ROOT_BITS) - 1);
-    LiveEntry *leaf = atomic_load_explicit(&map->root[top], memory_order_acquire);
-    if (UNLIKELY(!leaf))
+    uintptr_t address = (uintptr_t)block & ((UINT64_C(1) << 47) - 1);
+    LiveEntry *biased = atomic_load_explicit(&map->root[LIVEMAP_TOP(address)],
+                                             memory_order_acquire);
+    if (UNLIKELY(!biased))
         return NULL;
-    return leaf + ((address & ((UINT64_C(1) << LIVEMAP_LEAF_BITS) - 1)) >> map->shift);
+    return (LiveEntry *)((uintptr_t)biased + (address >> map->shift) * sizeof(LiveEntry));
 }
 
 /* The same, mapping the leaf when missing; NULL: no memory. Cold. */

@@ -30,7 +30,7 @@ __attribute__((used)) static void vfork_enter(void)
 {
     before_vfork.current = thread_current;
     before_vfork.owner = thread_owner;
-    thread_current = NULL;
+    thread_current = &thread_none;
     thread_owner = THREAD_BYPASS;
 }
 

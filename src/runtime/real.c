@@ -9,15 +9,27 @@
 #include "runtime/real.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/bits.h"
+#include "runtime/slow.h"
 
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 
-Real real;
+static void *boot_malloc(size_t size);
+static void *boot_calloc(size_t count, size_t size);
+static void *boot_realloc(void *block, size_t size);
+static void boot_free(void *block);
+static size_t boot_usable_size(void *block);
+
+/* Until boot these boot first; while booting, they serve dlsym from the early pool. */
+Real real = {
+    .malloc = boot_malloc, .calloc = boot_calloc, .realloc = boot_realloc, .free = boot_free,
+    .malloc_usable_size = boot_usable_size,
+};
 
 enum { POOL_BYTES = 64 << 10, POOL_HEADER = 16 };
 static char pool[POOL_BYTES] __attribute__((aligned(16)));
@@ -40,13 +52,53 @@ static const struct {
 #undef NAME
 };
 
+static void *early_or_fail(size_t bytes)
+{
+    void *block = early_alloc(bytes);
+    if (!block)
+        errno = ENOMEM;
+    return block;
+}
+
+static void *boot_malloc(size_t size)
+{
+    slow_boot();
+    return real.malloc == boot_malloc ? early_or_fail(size) : real.malloc(size);
+}
+
+static void *boot_calloc(size_t count, size_t size)
+{
+    slow_boot();
+    return real.calloc == boot_calloc ? early_or_fail(count * size) : real.calloc(count, size);
+}
+
+static void *boot_realloc(void *block, size_t size)
+{
+    slow_boot();
+    return real.realloc == boot_realloc ? early_or_fail(size) : real.realloc(block, size);
+}
+
+static void boot_free(void *block)
+{
+    slow_boot();
+    if (real.free != boot_free && block)
+        real.free(block);
+}
+
+static size_t boot_usable_size(void *block)
+{
+    slow_boot();
+    return real.malloc_usable_size == boot_usable_size || !block ? 0
+                                                                 : real.malloc_usable_size(block);
+}
+
 bool real_resolve(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         void *found = dlsym(names[i].anywhere ? RTLD_DEFAULT : RTLD_NEXT, names[i].name);
-        memcpy((char *)&real + names[i].offset, &found, sizeof(found));
         if (!found && i == 0)
             return false;
+        memcpy((char *)&real + names[i].offset, &found, sizeof(found));
     }
     return true;
 }

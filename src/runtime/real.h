@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/bits.h"
+
 /*
  * The functions that we stand in front of, resolved once with dlsym(RTLD_NEXT) at boot, and the
  * early pool that serves allocations made by dlsym itself.
@@ -42,7 +44,7 @@ typedef struct Real {
     int (*pthread_setspecific)(unsigned, const void *);
 } Real;
 
-extern Real real;
+extern HIDDEN Real real;
 
 /* Fills `real`. False when malloc itself cannot be found. */
 bool real_resolve(void);

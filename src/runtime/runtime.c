@@ -67,10 +67,12 @@ static bool prepare_tables(void)
     runtime.allocator = (const void *)real.malloc;
     bool glibc = own_malloc && own_malloc == (void *)real.malloc;
     unwind_dl_find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    unwind_on_unload = drain_raise_epochs;
     dlerror(); /* a message of a failed look-up must not reach the program... */
     dlerror(); /* ...nor stay allocated */
     runtime.glibc_malloc = glibc;
-    return livemap_init(&runtime.heap, glibc ? 5 : 3) == 0 && stacks_init() == 0 &&
+    runtime.heap = (LiveMap){.root = livemap_heap_root, .shift = glibc ? 5 : 3};
+    return stacks_init() == 0 && slots_init() &&
            (runtime.config.unwind == CONFIG_UNWIND_NONE ||
             unwind_init(arena_for_unwinder) == 0);
 }
@@ -127,7 +129,7 @@ static bool name_matches(const char *expression, const char *setting)
 {
     regex_t regex;
     Thread *current = thread_current, *owner = thread_owner;
-    thread_current = NULL;
+    thread_current = &thread_none;
     thread_owner = THREAD_BYPASS;
     bool matches = true;
     if (regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB) == 0) {
@@ -164,7 +166,7 @@ static bool is_wanted(void)
 static void go_silent(void)
 {
     atomic_store(&runtime.mode, MODE_OFF);
-    thread_current = NULL;
+    thread_current = &thread_none;
     thread_owner = THREAD_BYPASS;
 }
 
@@ -217,7 +219,7 @@ __attribute__((destructor(101))) static void runtime_end(void)
 
 static void after_fork_in_child(void)
 {
-    thread_current = NULL;
+    thread_current = &thread_none;
     if (atomic_load(&runtime.mode) != MODE_ON || thread_owner == THREAD_BYPASS)
         return;
     thread_owner = NULL;

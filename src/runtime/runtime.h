@@ -45,7 +45,7 @@ typedef struct Runtime {
     _Atomic int64_t push_limit;     /* per thread, bytes */
 } Runtime;
 
-extern Runtime runtime;
+extern HIDDEN Runtime runtime;
 
 /* Wall clock that starts with the profile and follows CLOCK_MONOTONIC. */
 uint64_t runtime_now_ns(void);

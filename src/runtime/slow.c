@@ -27,8 +27,8 @@ static void on_thread_end(void *unused)
     Thread *thread = thread_owner;
     if (!thread || thread == THREAD_BYPASS)
         return;
-    thread_current = NULL;
-    if (thread->live_delta)
+    thread_current = &thread_none;
+    if (thread_delta(thread))
         record_push(thread, 0);
     thread_owner = NULL;
     thread_release(thread);
@@ -77,7 +77,7 @@ static void leave(Thread *thread, bool nested)
         thread_current = thread;
         return;
     }
-    if (thread->live_delta)
+    if (thread_delta(thread))
         record_push(thread, 0);
     thread_release(thread);
 }
@@ -87,11 +87,6 @@ static void count_skipped(void)
 {
     if (atomic_load_explicit(&runtime.mode, memory_order_relaxed) == MODE_ON && !thread_owner)
         atomic_fetch_add(&runtime.loss_reentrant, 1);
-}
-
-static bool booting(void)
-{
-    return atomic_load_explicit(&runtime.mode, memory_order_acquire) == MODE_BOOTING;
 }
 
 void slow_boot(void)
@@ -110,45 +105,23 @@ void slow_adopt(void)
         leave(thread, nested);
 }
 
-void slow_record_alloc(void *block, size_t size, const UnwindContext *context)
+void *slow_record_alloc(void *block, size_t size, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-    bool nested;
-    Thread *thread = enter(&nested);
+    const UnwindContext context = {.pc = pc, .sp = sp, .fp = fp};
+    if (UNLIKELY(!block))
+        return NULL;
+    bool nested = false;
+    Thread *thread = thread_active();
+    if (thread)
+        thread_current = &thread_none;
+    else
+        thread = enter(&nested);
     if (!thread) {
         count_skipped();
-        return;
+        return block;
     }
-    record_alloc(thread, &runtime.heap, block, size, record_usable(block), context);
+    record_alloc(thread, &runtime.heap, block, size, record_usable(block), &context);
     leave(thread, nested);
-}
-
-static void *early_or_fail(size_t size)
-{
-    void *block = early_alloc(size);
-    if (!block)
-        errno = ENOMEM;
-    return block;
-}
-
-void *slow_malloc(size_t size, const UnwindContext *context)
-{
-    slow_boot();
-    if (booting())
-        return early_or_fail(size);
-    void *block = real.malloc(size);
-    if (block)
-        slow_record_alloc(block, size, context);
-    return block;
-}
-
-void *slow_calloc(size_t count, size_t size, const UnwindContext *context)
-{
-    slow_boot();
-    if (booting())
-        return early_or_fail(count * size);
-    void *block = real.calloc(count, size);
-    if (block)
-        slow_record_alloc(block, count * size, context);
     return block;
 }
 
@@ -167,17 +140,21 @@ static void remember_again(void *block, uint64_t value)
 }
 
 /* Counts the release of a block whose entry was VALUE; a paused thread's state serves for it. */
-static void slow_record_free(uint64_t value, const void *block, size_t usable)
+void slow_record_free(uint64_t value, const void *block, size_t usable)
 {
-    bool nested;
-    Thread *thread = enter(&nested);
+    bool nested = false;
+    Thread *thread = thread_active();
+    if (thread)
+        thread_current = &thread_none;
+    else
+        thread = enter(&nested);
     if (!thread && thread_owner && thread_owner != THREAD_BYPASS) {
         nested = true;
         thread = thread_adopt(atomic_load_explicit(&thread_owner->owner, memory_order_relaxed));
     }
     if (!thread)
         return;
-    record_free(thread, value, block, usable, false);
+    record_free(thread, value, block, usable);
     leave(thread, nested);
 }
 
@@ -187,39 +164,58 @@ static bool in_bypass(void)
            atomic_load_explicit(&runtime.mode, memory_order_relaxed) == MODE_OFF;
 }
 
+/* A child of fork must be ready before an entry is taken. */
+static void ready(void)
+{
+    slow_boot();
+    if (atomic_load_explicit(&runtime.mode, memory_order_acquire) == MODE_FORKED)
+        runtime_boot_child();
+}
+
+/* On a thread with a state: inside record_*, not entered again. */
+static void free_general(Thread *thread, void *block)
+{
+    uint64_t value = forget(block);
+    if (!value)
+        return;
+    thread_current = &thread_none;
+    record_free(thread, value, block, record_usable(block));
+    thread_current = thread;
+}
+
 void slow_free(void *block)
 {
     if (!block || early_owns(block))
         return;
-    slow_boot();
-    if (atomic_load_explicit(&runtime.mode, memory_order_acquire) == MODE_FORKED)
-        runtime_boot_child();
+    Thread *thread = thread_active();
+    if (thread) {
+        free_general(thread, block);
+        real.free(block);
+        return;
+    }
+    ready();
     uint64_t value = in_bypass() ? 0 : forget(block);
     if (value)
         slow_record_free(value, block, record_usable(block));
     real.free(block);
 }
 
-static void *realloc_early(void *block, size_t size, const UnwindContext *context)
+static void *realloc_early(void *block, size_t size, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-    if (size == 0)
+    void *fresh = size ? real.malloc(size) : NULL;
+    if (!fresh)
         return NULL;
-    void *fresh = slow_malloc(size, context);
-    if (fresh)
-        memcpy(fresh, block, early_size(block) < size ? early_size(block) : size);
-    return fresh;
+    memcpy(fresh, block, early_size(block) < size ? early_size(block) : size);
+    return slow_record_alloc(fresh, size, pc, sp, fp);
 }
 
-void *slow_realloc(void *block, size_t size, const UnwindContext *context)
+void *slow_realloc(void *block, size_t size, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-    if (!block)
-        return slow_malloc(size, context);
     if (early_owns(block))
-        return realloc_early(block, size, context);
-    slow_boot();
-    if (atomic_load_explicit(&runtime.mode, memory_order_acquire) == MODE_FORKED)
-        runtime_boot_child();
-    uint64_t value = in_bypass() ? 0 : forget(block);
+        return realloc_early(block, size, pc, sp, fp);
+    if (block)
+        ready();
+    uint64_t value = !block || in_bypass() ? 0 : forget(block);
     size_t usable = value ? record_usable(block) : 0;
     void *fresh = real.realloc(block, size);
     if (!fresh && size) {
@@ -228,7 +224,5 @@ void *slow_realloc(void *block, size_t size, const UnwindContext *context)
     }
     if (value)
         slow_record_free(value, block, usable);
-    if (fresh)
-        slow_record_alloc(fresh, size, context);
-    return fresh;
+    return fresh ? slow_record_alloc(fresh, size, pc, sp, fp) : NULL;
 }

@@ -2,25 +2,27 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/bits.h"
-#include "unwind/unwind.h"
 
 /*
- * Where a hook goes when thread_current is NULL: the first call of a process or thread, a call from
- * a signal handler that interrupted a hook, a paused thread, a child of fork or vfork, a silent
- * process. Same contracts as the functions of libc that they stand for.
+ * Where a hook goes when the fast path does not apply: what is rare for a block or stack, the first
+ * call of a process or thread, a call from a signal handler that interrupted a hook, a paused
+ * thread, a child of fork or vfork, a silent process, another allocator than glibc's.
  */
-COLD void *slow_malloc(size_t size, const UnwindContext *context);
-COLD void *slow_calloc(size_t count, size_t size, const UnwindContext *context);
-COLD void *slow_realloc(void *block, size_t size, const UnwindContext *context);
-COLD void slow_free(void *block);
 
-/* For hooks without a fast path of their own: records BLOCK (not NULL) after the real call. */
-COLD void slow_record_alloc(void *block, size_t size, const UnwindContext *context);
+/* Records BLOCK (NULL: nothing) after the real allocation and returns it. PC, SP, FP: the caller's. */
+__attribute__((noinline)) void *slow_record_alloc(void *block, size_t size, uint64_t pc,
+                                                  uint64_t sp, uint64_t fp);
+/* Records the release of a block whose entry VALUE is cleared already. */
+__attribute__((noinline)) void slow_record_free(uint64_t value, const void *block, size_t usable);
+/* The whole of free and of realloc. */
+__attribute__((noinline)) void slow_free(void *block);
+__attribute__((noinline)) void *slow_realloc(void *block, size_t size, uint64_t pc, uint64_t sp,
+                                             uint64_t fp);
 
 /* Gives the calling thread its state if it has none yet. */
-void slow_adopt(void);
-
+COLD void slow_adopt(void);
 /* Boots if needed, so that `real` is filled. */
 COLD void slow_boot(void);

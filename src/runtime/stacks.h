@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bits.h"
 #include "unwind/unwind.h"
 
 /*
@@ -22,26 +23,54 @@ enum {
 
 typedef struct Sums {
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes, temporary;
-    int64_t overhead; /* usable minus requested, over live blocks */
+    uint64_t heads; /* usable size + 8, over live blocks: for glibc, the chunk size as it stands */
 } Sums;
+
+/* Usable minus requested bytes, over live blocks. */
+static inline int64_t sums_overhead(const Sums *sums)
+{
+    return (int64_t)(sums->heads - 8 * (sums->alloc_count - sums->free_count) -
+                     (sums->alloc_bytes - sums->free_bytes));
+}
 
 /*
  * Counters of one stack on one thread state: one cache line, single writer (the thread that holds
  * the state). Cumulative, so that any reader's sum over all threads is a state of the past.
  */
 typedef struct Slot {
-    uint32_t key;              /* stack id << 8 | tag of the thread state */
-    uint32_t epoch;            /* Thread.epoch at the last touch that was noted */
-    struct Slot *next_of_stack; /* set before publication, then constant */
-    Sums sums;                 /* writer: the owner; readers: the collector, relaxed */
+    uint64_t stamp;         /* owning state << 32 | epoch of the last touch that was noted */
+    uint32_t stack_id;
+    uint32_t next_of_stack; /* slot index, 0: none; set before publication, then constant */
+    Sums sums;              /* writer: the owner; readers: the collector, relaxed */
 } Slot;
-_Static_assert(sizeof(Slot) == 64, "one cache line");
+_Static_assert(sizeof(Slot) == 64, "one cache line; SLOT_SHIFT");
+
+/*
+ * Slots lie in one window of 2^38 bytes of address space, so that 32 bits name one; only what is
+ * used is mapped. Index 0 is never given.
+ */
+enum { SLOT_SHIFT = 6, SLOT_WINDOW_BITS = 38 };
+extern HIDDEN uintptr_t slot_base; /* multiple of 1 << SLOT_WINDOW_BITS */
+
+static inline Slot *slot_at(uint32_t index)
+{
+    return (Slot *)(slot_base + ((uint64_t)index << SLOT_SHIFT));
+}
+
+static inline uint32_t slot_index(const Slot *slot)
+{
+    return (uint32_t)((uintptr_t)slot >> SLOT_SHIFT);
+}
+
+bool slots_init(void);
+/* COUNT new zeroed slots side by side, NULL: no room. Lock-free. */
+Slot *slots_take(uint32_t count);
 
 typedef struct Stack {
     uint64_t hash;
     const FrameWord *frames;        /* leaf first */
-    _Atomic(Slot *) first_slot;     /* one a thread state that used it; pushed by CAS */
-    Sums last;                      /* collector lock: sum as of the last drain */
+    Sums last;                      /* drain_lock: sum as of the last drain */
+    _Atomic uint32_t first_slot;    /* index; one a thread state that used it; pushed by CAS */
     _Atomic uint32_t next_pending;  /* link of the pending list */
     uint16_t depth : 9;
     uint16_t listed : 1;            /* drain_lock: is in DrainState.changed */
@@ -49,7 +78,7 @@ typedef struct Stack {
     uint8_t flags;                  /* UnwindFlag, 16 for the loss stack */
     _Atomic uint8_t pending;        /* is in the pending list */
 } Stack;
-_Static_assert(sizeof(Stack) == 80, "part of the memory bar of 120 bytes a stack");
+_Static_assert(sizeof(Stack) <= 80, "part of the memory bar of 120 bytes a stack");
 
 int stacks_init(void);
 void stacks_after_fork(void);

@@ -16,10 +16,15 @@
 #include "base/sys.h"
 #include "runtime/arena.h"
 #include "runtime/runtime.h"
+#include "unwind/memo.h"
 
-enum { MAX_THREADS = 1 << 15, FIRST_IDS = 64, SLOT_BLOCK = 31 };
+enum { MAX_THREADS = 1 << 15, FIRST_IDS = 64, SLOT_BLOCK = 32 };
+enum { UNWIND_NONE_BYTES = sizeof(UnwindThread) };
 
-__thread Thread *volatile thread_current;
+/* Never written: all zero is a memo without walks. */
+static _Alignas(64) char unwind_none[UNWIND_NONE_BYTES];
+Thread thread_none = {.unwind = (UnwindThread *)unwind_none};
+__thread Thread *volatile thread_current = &thread_none;
 __thread Thread *thread_owner;
 
 static _Atomic(Thread *) threads[MAX_THREADS];
@@ -54,7 +59,6 @@ static bool thread_prepare(Thread *thread)
     if (!thread->ids)
         return false;
     thread->ids_mask = FIRST_IDS - 1;
-    atomic_store(&thread->epoch, atomic_load(&global_epoch));
     if (runtime.config.unwind == CONFIG_UNWIND_NONE)
         return true;
     thread->unwind = arena_map(ARENA_THREADS, unwind_thread_bytes(runtime.config.depth));
@@ -78,12 +82,14 @@ static Thread *thread_make(uint32_t tid)
     if (index >= MAX_THREADS)
         return NULL;
     thread->index = index;
-    thread->tag = (uint8_t)index;
+    atomic_store(&thread->stamp, (runtime.glibc_malloc ? 0 : THREAD_NEVER_FAST) |
+                                     (uint64_t)(index + 1) << 32 | atomic_load(&global_epoch));
     Slot *losses = thread_slot_make(thread, STACK_LOSSES); /* so that there is always one */
     Slot *empty = losses ? thread_slot_make(thread, STACK_EMPTY) : NULL;
     if (!empty)
         return NULL;
-    thread->fixed_walk.tag = (uintptr_t)empty;
+    if (runtime.config.unwind == CONFIG_UNWIND_NONE)
+        thread->fixed_slot = empty;
     atomic_store_explicit(&threads[index], thread, memory_order_release);
     return thread;
 }
@@ -141,14 +147,17 @@ uint32_t thread_next_epoch(void)
 
 void thread_raise_epoch(Thread *thread, uint32_t epoch)
 {
-    uint32_t now = atomic_load_explicit(&thread->epoch, memory_order_relaxed);
-    while (now < epoch && !atomic_compare_exchange_weak(&thread->epoch, &now, epoch))
-        ;
+    uint64_t now = atomic_load_explicit(&thread->stamp, memory_order_relaxed), raised;
+    do {
+        if ((uint32_t)now >= epoch)
+            return;
+        raised = (now & ~UINT64_C(0xffffffff)) | epoch;
+    } while (!atomic_compare_exchange_weak(&thread->stamp, &now, raised));
 }
 
 static void ids_set(Slot **ids, uint32_t mask, Slot *slot)
 {
-    uint32_t at = (slot->key >> 8) & mask;
+    uint32_t at = slot->stack_id & mask;
     while (ids[at])
         at = (at + 1) & mask;
     ids[at] = slot;
@@ -172,10 +181,9 @@ static bool ids_grow(Thread *thread)
 static Slot *slot_new(Thread *thread)
 {
     if (!thread->slots_left) {
-        char *block = arena_take(ARENA_THREADS, (SLOT_BLOCK + 1) * sizeof(Slot));
-        if (!block)
+        thread->slots_next = slots_take(SLOT_BLOCK);
+        if (!thread->slots_next)
             return NULL;
-        thread->slots_next = (Slot *)(((uintptr_t)block + 63) & ~(uintptr_t)63);
         thread->slots_left = SLOT_BLOCK;
     }
     thread->slots_left--;
@@ -186,21 +194,22 @@ Slot *thread_slot_make(Thread *thread, uint32_t stack_id)
 {
     for (uint32_t at = stack_id & thread->ids_mask; thread->ids[at];
          at = (at + 1) & thread->ids_mask)
-        if (thread->ids[at]->key >> 8 == stack_id)
+        if (thread->ids[at]->stack_id == stack_id)
             return thread->ids[at];
     if (thread->ids_used * 4 >= thread->ids_mask * 3 && !ids_grow(thread))
         return NULL;
     Slot *slot = slot_new(thread);
     if (!slot)
         return NULL;
-    slot->key = stack_id << 8 | thread->tag;
+    slot->stack_id = stack_id;
+    slot->stamp = (uint64_t)(thread->index + 1) << 32; /* epoch 0: its first touch is noted */
     ids_set(thread->ids, thread->ids_mask, slot);
     thread->ids_used++;
     Stack *stack = stacks_get(stack_id);
-    Slot *first = atomic_load_explicit(&stack->first_slot, memory_order_relaxed);
+    uint32_t first = atomic_load_explicit(&stack->first_slot, memory_order_relaxed);
     do
         slot->next_of_stack = first;
-    while (!atomic_compare_exchange_weak_explicit(&stack->first_slot, &first, slot,
+    while (!atomic_compare_exchange_weak_explicit(&stack->first_slot, &first, slot_index(slot),
                                                   memory_order_release, memory_order_relaxed));
     return slot;
 }

@@ -19,38 +19,62 @@
  */
 typedef struct Window Window;
 
+/* In Thread.stamp, not in slots: no slot ever matches, so the fast path, which knows glibc's chunk
+ * headers only, is never taken. */
+#define THREAD_NEVER_FAST (UINT64_C(1) << 63)
+
 enum { THREAD_WINDOWS = 16 };
 
 typedef struct Thread {
     /* hot: one line */
-    UnwindThread *unwind;     /* NULL: no unwinding (MEMHAWK_UNWIND=none) */
+    _Atomic uint64_t stamp;   /* index + 1 << 32 | epoch; the epoch is raised by owner and collector.
+                                 A slot with another stamp: its next touch is noted */
+    UnwindThread *unwind;
+    Slot *fixed_slot;         /* MEMHAWK_UNWIND=none: the one slot; else NULL */
     uintptr_t last_block;     /* most recent allocation, for temporary */
-    int64_t live_delta;       /* live bytes not pushed into the global sum yet */
-    int64_t push_above;       /* push when live_delta gets above this, */
-    int64_t push_below;       /* or below this */
+    int64_t room_up;          /* live bytes may grow by this, */
+    int64_t room_down;        /* or shrink by this, before they are pushed into the global sum */
     Slot **ids;               /* open addressing by stack id, see thread_slot_find */
     uint32_t ids_mask;
-    _Atomic uint32_t epoch;   /* raised by owner and collector; Slot.epoch behind it: note a touch */
-
-    uint8_t tag;              /* low bits of the index */
     uint32_t ids_used;
+
+    int64_t push_above;       /* room_up after a push: the delta is push_above - room_up */
     uint32_t slots_left;
     Slot *slots_next;
-    UnwindWalk fixed_walk;    /* when unwind == NULL */
     _Atomic uint32_t owner;   /* thread id, 0: free for adoption. CAS */
     uint32_t index;
     uint32_t paused;
-    int64_t live_base;        /* sum of what was pushed: live_base + live_delta = net of this state */
+    int64_t live_base;        /* sum of what was pushed: live_base + delta = net of this state */
     uint32_t window_count;    /* open thread windows */
     Window *windows[THREAD_WINDOWS];
 } Thread;
 
+/* Live bytes not pushed yet. */
+static inline int64_t thread_delta(const Thread *thread)
+{
+    return thread->push_above - thread->room_up;
+}
+
+static inline uint32_t thread_epoch(const Thread *thread)
+{
+    return (uint32_t)atomic_load_explicit(&thread->stamp, memory_order_relaxed);
+}
+
 /*
- * thread_current: the state for the hooks, NULL while inside a hook, before the first call and in
- * silent processes: one compare leads to the slow path, which looks at thread_owner.
+ * thread_current: the state for the hooks. &thread_none while inside a hook, before the first call
+ * and in silent processes: a state that no slot belongs to and that remembers no walk, so that the
+ * fast path fails by the checks that it makes anyway; the slow path then looks at thread_owner.
  */
-extern __thread Thread *volatile thread_current __attribute__((tls_model("initial-exec")));
-extern __thread Thread *thread_owner __attribute__((tls_model("initial-exec")));
+extern HIDDEN Thread thread_none;
+extern HIDDEN __thread Thread *volatile thread_current __attribute__((tls_model("initial-exec")));
+extern HIDDEN __thread Thread *thread_owner __attribute__((tls_model("initial-exec")));
+
+/* NULL instead of &thread_none. */
+static inline Thread *thread_active(void)
+{
+    Thread *thread = thread_current;
+    return thread == &thread_none ? NULL : thread;
+}
 
 /* thread_owner of a vfork child and of our own calls into libc: pass everything through. */
 #define THREAD_BYPASS ((Thread *)1)
@@ -73,8 +97,8 @@ uint32_t thread_next_epoch(void);
 /* Slot of a stack on this state, made when missing; NULL: no memory (count under the losses). */
 Slot *thread_slot_make(Thread *thread, uint32_t stack_id);
 
-static inline Slot *thread_slot_find(const Thread *thread, uint32_t key)
+static inline Slot *thread_slot_find(const Thread *thread, uint32_t stack_id)
 {
-    Slot *slot = thread->ids[(key >> 8) & thread->ids_mask];
-    return LIKELY(slot && slot->key == key) ? slot : NULL;
+    Slot *slot = thread->ids[stack_id & thread->ids_mask];
+    return LIKELY(slot && slot->stack_id == stack_id) ? slot : NULL;
 }

@@ -115,10 +115,10 @@ void window_note(Thread *thread, Slot *slot, const Touch *touch)
 {
     for (uint32_t i = 0; i < thread->window_count; i++) {
         Window *window = thread->windows[i];
-        Base *base = (int32_t)(slot->epoch - window->begin_epoch) < 0 ? base_new(window) : NULL;
+        Base *base = (int32_t)((uint32_t)slot->stamp - window->begin_epoch) < 0 ? base_new(window) : NULL;
         if (!base)
             continue;
-        *base = (Base){.slot = slot, .stack_id = slot->key >> 8, .before = slot->sums};
+        *base = (Base){.slot = slot, .stack_id = slot->stack_id, .before = slot->sums};
         base->before.alloc_count -= touch->allocs;
         base->before.alloc_bytes -= touch->bytes;
         base->before.free_count -= touch->frees;
@@ -230,7 +230,7 @@ static bool begin_thread(Thread *thread, Window *window)
     atomic_store(&window->live_max, thread->live_base);
     window->begin_epoch = thread_next_epoch();
     thread->windows[thread->window_count++] = window;
-    thread->push_above = 0;
+    thread->push_above = thread->room_up = 0;
     thread_raise_epoch(thread, window->begin_epoch);
     return true;
 }

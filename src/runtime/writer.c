@@ -259,6 +259,15 @@ static uint64_t read_rss(void)
     return pages * 4096;
 }
 
+/* The map's share is counted page by page: now and then is enough. */
+static uint64_t livemap_bytes(bool last)
+{
+    static uint64_t bytes, calls;
+    if (last || calls++ % 16 == 0)
+        bytes = livemap_resident_bytes(&runtime.heap);
+    return bytes;
+}
+
 static void encode_losses(WireBuffer *into)
 {
     const Stack *losses = stacks_get(STACK_LOSSES);
@@ -328,7 +337,7 @@ static void write_peak(void)
 static void encode_rest(EndReason reason, int status)
 {
     wire_uint(&body, 101, read_rss());
-    wire_uint(&body, 106, arena_bytes() + livemap_resident_bytes(&runtime.heap));
+    wire_uint(&body, 106, arena_bytes() + livemap_bytes(reason != END_NONE));
     wire_uint(&body, 107, thread_reap(runtime.pid));
     windows_encode(&body);
     append(&body, &definitions);

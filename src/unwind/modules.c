@@ -43,6 +43,7 @@ typedef struct Candidate {
 
 _Atomic uint32_t unwind_epoch;
 int (*unwind_dl_find_object)(void *, void *);
+void (*unwind_on_unload)(void);
 
 static UnwindAllocFn alloc_pages;
 static atomic_flag refreshing = ATOMIC_FLAG_INIT;
@@ -357,6 +358,8 @@ int unwind_modules_refresh(void)
         atomic_store_explicit(&version, current + 1, memory_order_release);
         if (gone)
             atomic_fetch_add(&unwind_epoch, 1);
+        if (gone && unwind_on_unload)
+            unwind_on_unload();
     }
     maps_close(&iterator);
     atomic_flag_clear_explicit(&refreshing, memory_order_release);

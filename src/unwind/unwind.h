@@ -83,6 +83,10 @@ typedef struct UnwindModule {
 typedef void *(*UnwindAllocFn)(size_t bytes);
 int unwind_init(UnwindAllocFn alloc);
 
+/* Called after a module went away, when set: remembered walks must not be used any more without
+ * unwind_walk()'s own check. Any thread, inside a refresh. */
+extern void (*unwind_on_unload)(void);
+
 /* glibc's _dl_find_object (2.35 and later), set once at boot; NULL: not there. Tells without a lock
  * whether the loader knows an address, so that a new module is noticed at its first frame. */
 extern int (*unwind_dl_find_object)(void *address, void *result);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/record.h"
+#include "unwind/memo.h"
+
+/*
+ * The hot path: what nearly every allocation and release runs, on glibc. No calls, no stack frame:
+ * whatever is not common returns false with nothing changed, and the hook takes the general path.
+ * Budget: 80 instructions for a pair without the walk.
+ *
+ * Common means: the caller's stack is remembered, the slot was touched in this epoch, the block's
+ * chunk is smaller than 64 KiB and not mapped by itself (both in one test of the chunk's header: the
+ * size, with flag bit 1 for "mapped"), and the live delta stays inside its band.
+ *
+ * Every change is one instruction, so a signal handler that allocates in between is harmless; only
+ * the look at the memo is guarded by thread_current.
+ */
+
+#define SIGNAL_FENCE() __asm__ volatile("" ::: "memory")
+
+/* glibc: the word before a block holds the chunk's size and three flags (malloc.c). */
+static inline uint64_t fast_head(const void *block)
+{
+    return ((const uint64_t *)block)[-1];
+}
+
+static inline size_t fast_usable(uint64_t head)
+{
+    return (head & ~UINT64_C(7)) - (head & 2 ? 16 : 8);
+}
+
+static inline bool fast_head_is_common(uint64_t head)
+{
+    return (head & ~UINT64_C(0xfffd)) == 0;
+}
+
+/* The entry in a leaf that is there; NULL: none. glibc's granule. */
+static inline __attribute__((always_inline)) LiveEntry *fast_entry(const void *block)
+{
+    uintptr_t address = (uintptr_t)block;
+    LiveEntry *biased = atomic_load_explicit(&livemap_heap_root[LIVEMAP_TOP(address)],
+                                             memory_order_relaxed);
+    if (UNLIKELY(!biased))
+        return NULL;
+    LiveEntry *entry = (LiveEntry *)((uintptr_t)biased + (address >> 5) * 8);
+    if (!entry)
+        __builtin_unreachable();
+    return entry;
+}
+
+/* *room -= amount; true when it fell below zero. */
+static inline bool fast_spend(int64_t *room, uint64_t amount)
+{
+#if defined(__x86_64__)
+    bool negative;
+    __asm__("subq %2, %0" : "+m"(*room), "=@ccs"(negative) : "re"(amount));
+    return negative;
+#else
+    return (*room -= (int64_t)amount) < 0;
+#endif
+}
+
+/* SLOT is this thread's and was touched in this epoch. */
+static inline bool fast_is_own(const Thread *thread, const Slot *slot)
+{
+    return slot->stamp == atomic_load_explicit(&thread->stamp, memory_order_relaxed);
+}
+
+static inline __attribute__((always_inline)) Slot *fast_slot(Thread *thread, uint64_t pc,
+                                                             uint64_t sp)
+{
+    if (UNLIKELY(thread->fixed_slot != NULL))
+        return thread->fixed_slot;
+    thread_current = &thread_none;
+    SIGNAL_FENCE();
+    __asm__("" : "+r"(pc), "+r"(sp)); /* registers from here on: no spill */
+    UnwindWalk *walk = unwind_remembered(thread->unwind, pc, sp);
+    Slot *slot = LIKELY(walk != NULL) ? (Slot *)walk->tag : NULL;
+    SIGNAL_FENCE();
+    thread_current = thread;
+    return slot;
+}
+
+static inline __attribute__((always_inline)) bool
+fast_alloc(Thread *thread, void *block, size_t size, uint64_t pc, uint64_t sp)
+{
+    Slot *slot = fast_slot(thread, pc, sp);
+    if (UNLIKELY(!slot) || UNLIKELY(!fast_is_own(thread, slot)))
+        return false;
+    LiveEntry *entry = fast_entry(block);
+    if (UNLIKELY(!entry) || UNLIKELY(atomic_load_explicit(entry, memory_order_relaxed) != 0))
+        return false;
+    uint64_t head = fast_head(block);
+    if (UNLIKELY(!fast_head_is_common(head)))
+        return false;
+    if (UNLIKELY(fast_spend(&thread->room_up, size))) {
+        thread->room_up += (int64_t)size;
+        return false;
+    }
+    counter_add((uint64_t *)&thread->room_down, size);
+    atomic_store_explicit(entry, LIVE_ENTRY(slot, 0) | size, memory_order_relaxed);
+    counter_add(&slot->sums.alloc_count, 1);
+    counter_add(&slot->sums.alloc_bytes, size);
+    counter_add(&slot->sums.heads, head & ~UINT64_C(7));
+    thread->last_block = (uintptr_t)block;
+    return true;
+}
+
+/* The counters of a release; HEAD: the chunk's, from before the real call. */
+static inline __attribute__((always_inline)) bool
+fast_free_headed(Thread *thread, uint64_t value, const void *block, uint64_t head)
+{
+    Slot *slot = LIVE_SLOT(value);
+    uint64_t size = (uint32_t)value;
+    if (UNLIKELY(!fast_head_is_common(head)))
+        return false;
+    if (UNLIKELY(fast_spend(&thread->room_down, size))) {
+        thread->room_down += (int64_t)size;
+        return false;
+    }
+    counter_add((uint64_t *)&thread->room_up, size);
+    counter_add(&slot->sums.free_count, 1);
+    counter_add(&slot->sums.free_bytes, size);
+    counter_sub(&slot->sums.heads, head & ~UINT64_C(7));
+    if (UNLIKELY(thread->last_block == (uintptr_t)block))
+        counter_add(&slot->sums.temporary, 1);
+    return true;
+}
+
+/* VALUE: the block's entry, 0 when there is none (slot 0 is nobody's); the caller clears it. The
+ * header is read only of blocks that are known. */
+static inline __attribute__((always_inline)) bool fast_free(Thread *thread, uint64_t value,
+                                                            const void *block)
+{
+    return LIKELY(fast_is_own(thread, LIVE_SLOT(value))) &&
+           fast_free_headed(thread, value, block, fast_head(block));
+}
