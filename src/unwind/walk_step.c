@@ -135,6 +135,17 @@ static bool fp_sound(Walker *w)
     return pc > WALK_LOWEST_PC && unwind_module_at(pc - 1);
 }
 
+/* A return address at which a function begins, with none before it: nobody called from there, the
+ * stack was laid out by hand. So end the stacks of makecontext (glibc's __start_context). */
+static bool made_by_hand(const Walker *w)
+{
+    const UnwindModule *module = unwind_module_at(w->at->word);
+    Rule rule = {.kind = RULE_MISSING};
+    if (module && w->at > w->first && !(w->at->rule & RULE_EXACT))
+        cfi_rule(module, w->at->word, &rule);
+    return rule.kind != RULE_MISSING;
+}
+
 StepEnd walker_step(Walker *w, RuleBits rule)
 {
     w->at->rule = rule;
@@ -146,7 +157,7 @@ StepEnd walker_step(Walker *w, RuleBits rule)
         return step_tables(w, rule & RULE_EXACT);
     if (rule_kind(rule) == RULE_MISSING) {
         if (!fp_sound(w))
-            return STEP_EARLY;
+            return made_by_hand(w) ? STEP_OUTER : STEP_EARLY;
         rule = (rule & (RULE_GENERATION | RULE_EXACT)) | RULE_FP_CHAIN | RULE_BY_FP;
         w->at->rule = rule | RULE_LIVE;
         w->flags |= UNWIND_BY_FRAME_POINTER;
