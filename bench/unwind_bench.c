@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Cost of stack walks, in three shapes. DEPTH nested calls go through eight functions with
- * different frame sizes, chosen by random bits; at the leaf a stand-in for a hook asks for the walk.
- *   unwind_bench verified DEPTH COUNT   the same stack again and again
- *   unwind_bench walked DEPTH COUNT     a new random path for each walk
- *   unwind_bench mixed DEPTH COUNT      a new random path for each four walks
- * Prints nanoseconds a walk and the walker's statistics. For instructions:
+ * different frame sizes, chosen by random bits; at the leaf a stand-in for a hook asks for the
+ * walk. unwind_bench verified DEPTH COUNT   the same stack again and again unwind_bench walked
+ * DEPTH COUNT     a new random path for each walk unwind_bench mixed DEPTH COUNT      a new random
+ * path for each four walks Prints nanoseconds a walk and the walker's statistics. For instructions:
  *   valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=unwind_walk \
  *       build/bench/unwind_bench verified 20 10000
  * and divide the "Collected" figure. docs/UNWINDER.md has the figures.
@@ -87,7 +86,7 @@ int main(int argc, char **argv)
     double ns = (double)(clock_monotonic_ns() - start_ns) / count;
     UnwindStats stats;
     unwind_thread_stats(thread, &stats);
-    printf("%.1f ns a walk; %lu walks, %lu verified, %lu joined, %lu frames walked, %lu rules\n", ns,
-           stats.walks, stats.verified, stats.joined, stats.frames_walked, stats.rule_misses);
+    printf("%.1f ns a walk; %lu walks, %lu verified, %lu joined, %lu frames walked, %lu rules\n",
+           ns, stats.walks, stats.verified, stats.joined, stats.frames_walked, stats.rule_misses);
     return sum == 42;
 }

@@ -5,10 +5,10 @@
  * stack grows downwards: a stack pointer between the old low end and the mapping below can only
  * be the same stack, grown, so no new look-up is needed at every deeper call.
  *
- * Tolerated race: a stack that was unmapped and another, smaller one mapped at its place keeps the old
- * end. The walk then reads past the new end only if a return address on the new stack leads there,
- * which sound unwind tables do not do.
- * One thread at a time per state; async-signal-safe; no locks.
+ * Tolerated race: a stack that was unmapped and another, smaller one mapped at its place keeps the
+ * old end. The walk then reads past the new end only if a return address on the new stack leads
+ * there, which sound unwind tables do not do. One thread at a time per state; async-signal-safe; no
+ * locks.
  */
 #include "unwind/bounds.h"
 
@@ -42,14 +42,16 @@ static void span_read(StackBounds *bounds, uint64_t sp, StackSpan *ret_span)
     MapsLine line;
     if (maps_open(&bounds->maps) == 0) {
         while (maps_next(&bounds->maps, &line)) {
-            if (found && !(line.start == span.high && line.readable && line.writable &&
-                           line.inode == 0))
+            if (found &&
+                !(line.start == span.high && line.readable && line.writable && line.inode == 0))
                 break;
             if (found) {
                 span.high = line.end;
             } else if (sp >= line.start && sp < line.end && line.readable) {
                 found = true;
-                span = (StackSpan){.low = line.start, .high = line.end, .floor = floor,
+                span = (StackSpan){.low = line.start,
+                                   .high = line.end,
+                                   .floor = floor,
                                    .grows = is_main_stack(line.path)};
             }
             floor = line.end;

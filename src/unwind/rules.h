@@ -14,8 +14,8 @@
  * an older epoch does not either.
  *
  * A rule travels as its eight bytes with the kind xored by RULE_PLAIN: the common rule (rsp plus a
- * constant, generation 0) then has zeros under RULE_NOT_FAST, one test in the walk's loop. The walker
- * uses spare bits of a remembered frame's rule as marks; cached rules never carry them.
+ * constant, generation 0) then has zeros under RULE_NOT_FAST, one test in the walk's loop. The
+ * walker uses spare bits of a remembered frame's rule as marks; cached rules never carry them.
  */
 typedef uint64_t RuleBits;
 

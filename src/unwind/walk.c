@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Stack walks with a memo. unwind_walk() first looks for a remembered walk at equal (pc, sp) and
- * verifies it: the words on the stack are compared in the order in which a walk reads them, inner to
- * outer, ending at the first difference. Equal memory gives an equal walk, and these reads are the very
- * reads of a real walk, so they are as safe. Else it walks by cached rules (rules.h), and where a frame is also
- * in the walk returned last, with the same rest verified, takes that rest (walk_join.c).
+ * verifies it: the words on the stack are compared in the order in which a walk reads them, inner
+ * to outer, ending at the first difference. Equal memory gives an equal walk, and these reads are
+ * the very reads of a real walk, so they are as safe. Else it walks by cached rules (rules.h), and
+ * where a frame is also in the walk returned last, with the same rest verified, takes that rest
+ * (walk_join.c).
  *
  * Budget: 4 instructions a verified frame and about 30 beside; about 30 a walked frame.
  * Bans: locks, system calls but for a new stack or unknown code, libc calls, errno.
@@ -36,7 +37,8 @@ void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_poi
     thread->epoch_key = rule_epoch_key(thread->epoch);
 }
 
-/* ---- log ---------------------------------------------------------------------------------------- */
+/* ---- log ----------------------------------------------------------------------------------------
+ */
 
 static inline void log_drop_oldest(UnwindThread *thread)
 {
@@ -84,7 +86,8 @@ static COLD void forget_all(UnwindThread *thread)
     thread->epoch_key = rule_epoch_key(epoch);
 }
 
-/* ---- walking ------------------------------------------------------------------------------------ */
+/* ---- walking ------------------------------------------------------------------------------------
+ */
 
 static const Entry *join_candidate(const UnwindThread *thread)
 {
@@ -231,8 +234,8 @@ static void put_stops(const UnwindThread *thread, Entry *end)
     end[1] = (Entry){.sp = UINT64_MAX};
 }
 
-static __attribute__((noinline)) UnwindWalk *
-walk_anew(UnwindThread *thread, const UnwindContext *context, Memo *memo)
+static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
+                                                       const UnwindContext *context, Memo *memo)
 {
     Entry *first = log_reserve(thread);
     Walker walker;

@@ -17,8 +17,8 @@
  *   | preamble | frame 0 | frame 1 | aux | frame 2 | ... | frame n-1 | stop | stop | preamble ...
  *
  * A frame's entry: the stack pointer at its pc, the pc, which lies at sp - 8, and the rule that its
- * step took. To verify a walk is to compare these words, frame 1 first. An aux entry is another word
- * that the walk depends on (a saved rbp that a CFA is computed from, the words that a DWARF
+ * step took. To verify a walk is to compare these words, frame 1 first. An aux entry is another
+ * word that the walk depends on (a saved rbp that a CFA is computed from, the words that a DWARF
  * expression reads), at the place in the order where the walk read it. The first stop's word never
  * compares equal; the second's stack pointer is above any other. The log is a ring; a new walk
  * forgets the oldest ones where it needs their room.
@@ -35,7 +35,7 @@ typedef struct Memo {
     uint64_t fp;     /* rbp, compared when fp_live */
     Entry *first;
     UnwindWalk walk;
-    uint32_t bytes;  /* of its entries, without the stops */
+    uint32_t bytes; /* of its entries, without the stops */
     uint32_t fp_live;
 } Memo;
 _Static_assert(sizeof(Memo) == 64, "one cache line");
@@ -48,19 +48,20 @@ enum {
 
 struct UnwindThread {
     Memo memos[1 << MEMO_BITS];
-    Memo *last;          /* returned last; candidate to join */
+    Memo *last; /* returned last; candidate to join */
     uint64_t epoch_key;
     uint32_t epoch;
     uint16_t max_depth;
     bool frame_pointers;
-    uint64_t zero;       /* what the first stop of each walk is compared with */
+    uint64_t zero;                  /* what the first stop of each walk is compared with */
     uint64_t stack_low, stack_high; /* the span used last */
-    Memo scratch;        /* a walk that cannot be remembered; its entries are at the log's head */
-    /* The ring: the next walk goes to `head`; older walks ahead of it are from `tail` to `lap_end`. */
+    Memo scratch; /* a walk that cannot be remembered; its entries are at the log's head */
+    /* The ring: the next walk goes to `head`; older walks ahead of it are from `tail` to `lap_end`.
+     */
     Entry *head, *tail, *lap_end, *log_end;
-    uint32_t need;       /* most entries that a walk takes, with preamble and stops */
-    UnwindStats stats;   /* `walks` without the verified ones */
-    Entry *regs_at;      /* frame for which `regs` holds more than rsp, rbp and pc */
+    uint32_t need;     /* most entries that a walk takes, with preamble and stops */
+    UnwindStats stats; /* `walks` without the verified ones */
+    Entry *regs_at;    /* frame for which `regs` holds more than rsp, rbp and pc */
     CfiFrame regs;
     StackBounds bounds;
     _Alignas(64) Entry log[];
@@ -73,19 +74,19 @@ extern __attribute__((visibility("hidden"))) _Atomic uint32_t unwind_epoch;
 typedef struct Walker {
     UnwindThread *thread;
     Entry *first, *at;
-    Entry *next;         /* where the next entry goes: past the aux entries of `at` */
-    Entry *aux_limit;    /* aux entries must stay below */
-    Entry *fp_at;        /* frame for which `fp` was right */
+    Entry *next;      /* where the next entry goes: past the aux entries of `at` */
+    Entry *aux_limit; /* aux entries must stay below */
+    Entry *fp_at;     /* frame for which `fp` was right */
     uint64_t fp;
-    uint64_t acc;        /* of the frames inside `at`; `at` itself counts once it is stepped */
+    uint64_t acc; /* of the frames inside `at`; `at` itself counts once it is stepped */
     uint64_t high;
-    uint64_t cfa, pc;    /* result of a step: the caller's stack pointer and pc */
-    unsigned frames;     /* joined ones included */
+    uint64_t cfa, pc; /* result of a step: the caller's stack pointer and pc */
+    unsigned frames;  /* joined ones included */
     uint16_t flags;
-    bool exact;          /* `pc` is exact */
-    bool fp_incoming;    /* `fp` is the context's */
-    bool fp_live;        /* and it mattered */
-    bool forget;         /* cannot be verified later */
+    bool exact;       /* `pc` is exact */
+    bool fp_incoming; /* `fp` is the context's */
+    bool fp_live;     /* and it mattered */
+    bool forget;      /* cannot be verified later */
 } Walker;
 
 typedef uint64_t __attribute__((may_alias)) StackWord;
@@ -112,10 +113,10 @@ bool walker_fp(Walker *walker, uint64_t *ret_fp);
 StepEnd walker_step(Walker *walker, RuleBits rule);
 
 /*
- * walk_join.c: CANDIDATE is an entry of thread->last with the current frame's sp and word. Takes over
- * its outer frames as far as the stack still holds them. Returns true when these were all: `next` is
- * past the last entry, `frames`, `flags`, `acc` are complete. Else `at` is the outermost frame taken,
- * yet to be stepped.
+ * walk_join.c: CANDIDATE is an entry of thread->last with the current frame's sp and word. Takes
+ * over its outer frames as far as the stack still holds them. Returns true when these were all:
+ * `next` is past the last entry, `frames`, `flags`, `acc` are complete. Else `at` is the outermost
+ * frame taken, yet to be stepped.
  */
 bool walker_join(Walker *walker, const Entry *candidate);
 
@@ -127,8 +128,8 @@ bool walker_join(Walker *walker, const Entry *candidate);
 #define WALK_LOWEST_PC 4096
 
 /*
- * A stack's sum: acc = acc * WALK_BASE + frame word, leaf first; the hash is mixed from it, the depth
- * and the flags. Odd; no two stacks of up to 256 frames that differ in at most two of them, by less
- * than 2^29 each, have equal sums (test_unwind_walk.c looks at the lattices).
+ * A stack's sum: acc = acc * WALK_BASE + frame word, leaf first; the hash is mixed from it, the
+ * depth and the flags. Odd; no two stacks of up to 256 frames that differ in at most two of them,
+ * by less than 2^29 each, have equal sums (test_unwind_walk.c looks at the lattices).
  */
 #define WALK_BASE UINT64_C(0x58152ffb)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Joins a walk in progress with the one returned last. At a frame with equal sp, pc (and rbp where it
- * is live) the next outer frame is the same if the stack still holds the same word for it, and so on:
- * compared in order, inner to outer, each frame taken over at about 12 instructions. At the first
- * difference the walk goes on by itself from the outermost frame taken. So each comparison but the
- * last brings a frame, and a walk costs no more for having tried.
+ * Joins a walk in progress with the one returned last. At a frame with equal sp, pc (and rbp where
+ * it is live) the next outer frame is the same if the stack still holds the same word for it, and
+ * so on: compared in order, inner to outer, each frame taken over at about 12 instructions. At the
+ * first difference the walk goes on by itself from the outermost frame taken. So each comparison
+ * but the last brings a frame, and a walk costs no more for having tried.
  *
  * Frames stepped by DWARF expressions are not taken over but stepped again: what they leave of the
  * registers is not in the log.
  */
 #include "unwind/walk.h"
 
-/* rbp at frame ENTRY of a remembered walk, where it is live: from the first CFA computed from it. */
+/* rbp at frame ENTRY of a remembered walk, where it is live: from the first CFA computed from it.
+ */
 static bool remembered_fp(const Entry *entry, uint64_t *ret_fp)
 {
     while ((entry->rule & RULE_AUX) ||
@@ -116,8 +117,8 @@ bool walker_join(Walker *w, const Entry *candidate)
     if (UNLIKELY(thread->regs_at == w->at || (candidate->rule & RULE_AUX) || w->forget))
         return false;
     w->next = w->at + 1;
-    bool whole = UNLIKELY(candidate->rule & RULE_LIVE) ? join_live(w, candidate)
-                                                       : take_over(w, candidate);
+    bool whole =
+        UNLIKELY(candidate->rule & RULE_LIVE) ? join_live(w, candidate) : take_over(w, candidate);
     uint16_t flags = thread->last->walk.flags;
     if (!whole || (flags & UNWIND_DEPTH_CUT)) /* here may be room for more frames */
         return false;

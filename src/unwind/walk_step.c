@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The rare steps of a walk: a CFA from rbp, frames without a rule (frame pointer), DWARF expressions
- * and signal frames (cfi_step with all that is known of the registers), the outermost frame.
+ * The rare steps of a walk: a CFA from rbp, frames without a rule (frame pointer), DWARF
+ * expressions and signal frames (cfi_step with all that is known of the registers), the outermost
+ * frame.
  *
  * rbp is read lazily: most code saves it only because it uses it as a general register, and then no
  * CFA ever depends on it. When a rule does, the notes of the frames walked tell where it was saved
@@ -63,7 +64,8 @@ bool walker_fp(Walker *w, uint64_t *ret_fp)
     return true;
 }
 
-/* ---- DWARF expressions and signal frames -------------------------------------------------------- */
+/* ---- DWARF expressions and signal frames --------------------------------------------------------
+ */
 
 static bool read_word(void *cookie, uint64_t address, uint64_t *ret_word)
 {
@@ -123,7 +125,8 @@ static StepEnd step_tables(Walker *w, bool exact)
     return STEP_ON;
 }
 
-/* ---- one step ----------------------------------------------------------------------------------- */
+/* ---- one step -----------------------------------------------------------------------------------
+ */
 
 /* No rule: does rbp look like a frame pointer? The caller's pc must lie in a known module. */
 static bool fp_sound(Walker *w)

@@ -130,7 +130,8 @@ static void run(void)
     }
 }
 
-/* ---- random paths ------------------------------------------------------------------------------ */
+/* ---- random paths ------------------------------------------------------------------------------
+ */
 
 typedef void (*PathStep)(uint64_t path, unsigned depth, void (*leaf)(void));
 static const PathStep path_steps[8];
@@ -167,7 +168,8 @@ PATH_STEP(7, 176, 0)
 static const PathStep path_steps[8] = {path_step0, path_step1, path_step2, path_step3,
                                        path_step4, path_step5, path_step6, path_step7};
 
-/* ---- to be interrupted --------------------------------------------------------------------------- */
+/* ---- to be interrupted
+ * --------------------------------------------------------------------------- */
 
 static NOINLINE unsigned busy_leaf(unsigned value)
 {
@@ -203,5 +205,5 @@ static unsigned busy(unsigned rounds)
 }
 
 extern const WalkCases JOIN(walk_cases_, VARIANT);
-__attribute__((visibility("default"))) const WalkCases JOIN(walk_cases_, VARIANT) = {
-    TEXT(VARIANT), run, path_step0, busy};
+__attribute__((visibility("default")))
+const WalkCases JOIN(walk_cases_, VARIANT) = {TEXT(VARIANT), run, path_step0, busy};

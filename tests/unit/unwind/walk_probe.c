@@ -79,9 +79,8 @@ static bool walkers_agree(Probe *state, const UnwindContext *context)
     size_t depth = unwind_frames(state->warm, walk, state->frames);
     probe_forget(state->anew);
     const UnwindWalk *other = unwind_walk(state->anew, context);
-    bool agree = depth == walk->depth && other->hash == walk->hash &&
-                 other->depth == walk->depth && other->flags == walk->flags &&
-                 unwind_frames(state->anew, other, anew) == depth &&
+    bool agree = depth == walk->depth && other->hash == walk->hash && other->depth == walk->depth &&
+                 other->flags == walk->flags && unwind_frames(state->anew, other, anew) == depth &&
                  memcmp(anew, state->frames, depth * sizeof(*anew)) == 0;
     state->probes++;
     if (!agree && state->differences++ < 5) {

@@ -40,9 +40,9 @@ void *probe_pages(size_t bytes);
 /* unwind_cases.c, once a variant. */
 typedef struct WalkCases {
     const char *name;
-    void (*run)(void);                        /* each shape of frame once, probing inside */
+    void (*run)(void); /* each shape of frame once, probing inside */
     void (*random_path)(uint64_t path, unsigned depth, void (*leaf)(void));
-    unsigned (*busy)(unsigned rounds);        /* several functions, for a signal to interrupt */
+    unsigned (*busy)(unsigned rounds); /* several functions, for a signal to interrupt */
 } WalkCases;
 
 #ifdef __cplusplus

@@ -2,7 +2,8 @@
 // C++ exceptions with probes in destructors and handlers.
 #include "walk_probe.h"
 
-namespace {
+namespace
+{
 struct Guard {
     ~Guard()
     {
