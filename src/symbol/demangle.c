@@ -47,6 +47,8 @@ static _Thread_local Demangling *current; /* the D demangling of this thread */
 static void put_text(const char *text, size_t length, void *context)
 {
     Demangling *d = context;
+    if (length == 0)
+        return;
     if (length >= OUTPUT_BYTES_MAX - d->length)
         longjmp(d->stop, 1);
     if (d->length + length + 1 > d->capacity) {
