@@ -36,8 +36,8 @@ typedef struct Values {
 } Values;
 
 #define TIME_FIRST UINT64_C(0)
-#define TIME_LAST UINT64_MAX
-#define ID_NONE UINT32_MAX
+#define TIME_LAST  UINT64_MAX
+#define ID_NONE    UINT32_MAX
 
 typedef struct Profile Profile;
 
@@ -58,16 +58,17 @@ void profile_close(Profile *profile);
 
 /*
  * Reads records that were appended since; returns how many, 0 when there is nothing new. Only whole
- * records are taken. -ESTALE: the file became shorter, or the path now means another file; the model
- * stays as it was. Pointers that functions below returned are void after an advance that took records.
+ * records are taken. -ESTALE: the file became shorter, or the path now means another file; the
+ * model stays as it was. Pointers that functions below returned are void after an advance that took
+ * records.
  */
 int profile_advance(Profile *profile, ProfileError *ret_error);
 
 /* NULL when the file ends at a record boundary and all of it was understood. A record cut at the
  * very end of a run that has not ended is not damage (profile_is_ended() is false then). */
 const ProfileError *profile_damage(const Profile *profile);
-/* How many things were wrong. profile_damage() tells the first, profile_damage_at() each of the first
- * 16, in the order in which they were met; NULL beyond. */
+/* How many things were wrong. profile_damage() tells the first, profile_damage_at() each of the
+ * first 16, in the order in which they were met; NULL beyond. */
 const ProfileError *profile_damage_at(const Profile *profile, size_t index);
 size_t profile_damage_count(const Profile *profile);
 
@@ -98,13 +99,13 @@ typedef struct ProfileProcess {
 } ProfileProcess;
 
 typedef struct ProfileModule {
-    uint32_t module_id;      /* as in the file; files of the original: numbered by us */
-    const char *path;        /* as the profiled process saw it; "[vdso]" for the vDSO */
-    uint64_t bias;           /* runtime address = file address + bias */
+    uint32_t module_id; /* as in the file; files of the original: numbered by us */
+    const char *path;   /* as the profiled process saw it; "[vdso]" for the vDSO */
+    uint64_t bias;      /* runtime address = file address + bias */
     const struct ProfileSegment {
         uint64_t addr; /* file address (p_vaddr) */
         uint64_t size;
-    } *segments;
+    } * segments;
     size_t segment_count;
     const uint8_t *build_id; /* may be NULL */
     size_t build_id_size;
@@ -128,7 +129,7 @@ typedef enum StackFlag {
 } StackFlag;
 
 typedef struct ProfileStack {
-    uint32_t trace_id;      /* as in the file */
+    uint32_t trace_id; /* as in the file */
     /* depth is 0 where a damaged file never says what the stack is */
     const uint32_t *frames; /* indexes for profile_frame(), leaf first */
     size_t depth;
@@ -182,9 +183,10 @@ uint64_t profile_last_ns(const Profile *profile);  /* last snapshot */
 int64_t profile_snapshot_at(const Profile *profile, uint64_t time_ns);
 
 /* Highest sum of live bytes over the run as the recorder saw it (peakBytes; for foreign files the
- * highest snapshot). 0 without any snapshot. *ret_time_ns is the time of the snapshot that holds the
- * peak's composition: profile_state() there gives it. profile_peak_recorded_ns() is the recorder's
- * own time of the peak; when the peak fell on a tick it may be some milliseconds earlier. */
+ * highest snapshot). 0 without any snapshot. *ret_time_ns is the time of the snapshot that holds
+ * the peak's composition: profile_state() there gives it. profile_peak_recorded_ns() is the
+ * recorder's own time of the peak; when the peak fell on a tick it may be some milliseconds
+ * earlier. */
 uint64_t profile_peak_recorded_ns(const Profile *profile);
 uint64_t profile_peak(const Profile *profile, uint64_t *ret_time_ns);
 /* Highest *snapshot* with from <= time <= to: its composition is profile_state() at *ret_time_ns.
@@ -208,9 +210,9 @@ int profile_between(const Profile *profile, uint64_t from_ns, uint64_t to_ns, Va
 
 /*
  * Series of one group of stacks: the sum over all stacks for which groups[stack] == group, at each
- * snapshot between FROM and TO (groups NULL: over all stacks). Serves "a function or line, self or subtree": the caller decides
- * which stacks belong (symbol/labels.h does for labels). Writes at most `capacity` points, returns
- * how many there are.
+ * snapshot between FROM and TO (groups NULL: over all stacks). Serves "a function or line, self or
+ * subtree": the caller decides which stacks belong (symbol/labels.h does for labels). Writes at
+ * most `capacity` points, returns how many there are.
  */
 typedef struct SeriesPoint {
     uint64_t time_ns;
@@ -221,8 +223,8 @@ int profile_series(const Profile *profile, Metric metric, const uint32_t *groups
 
 /* Sum of values[profile_stack_count()]. */
 void profile_sum(const Profile *profile, const Values *values, Values *ret_sum);
-/* Indexes of the stacks with the largest values[stack].v[metric], largest first, equal ones in order
- * of their index, zeros left out. Writes at most CAPACITY, returns how many are not zero. */
+/* Indexes of the stacks with the largest values[stack].v[metric], largest first, equal ones in
+ * order of their index, zeros left out. Writes at most CAPACITY, returns how many are not zero. */
 int profile_top(const Profile *profile, const Values *values, Metric metric, uint32_t *ret_stacks,
                 size_t capacity);
 
