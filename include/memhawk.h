@@ -304,7 +304,7 @@ static inline void memhawk_expect_end_(struct memhawk_expectation_ *e)
     if (e->at_most ? stats.allocations <= e->allocations : stats.allocations == e->allocations)
         return;
     snprintf(text, sizeof text,
-             "%llu allocations (%llu bytes), expected %s%llu; their stacks: memhawk report FILE "
+             "%llu allocations (%llu bytes) here, expected %s%llu; stacks: memhawk report FILE "
              "--window '%s:%d'",
              (unsigned long long)stats.allocations, (unsigned long long)stats.bytes,
              e->at_most ? "at most " : "", (unsigned long long)e->allocations, e->file, e->line);

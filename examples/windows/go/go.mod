@@ -1,0 +1,3 @@
+module memhawk/example
+
+go 1.19
