@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/bits.h"
+
 static const char *const prefixes[] = {
     /* C++: the standard library's own way from a container to malloc */
     "operator new(",
@@ -52,5 +54,24 @@ size_t alloc_site_skip(const Labels *labels, const uint32_t *path, size_t depth)
     size_t skip = 0;
     while (skip + 1 < depth && alloc_site_is_plumbing(labels_get(labels, path[skip])->function))
         skip++;
+    return skip;
+}
+
+size_t alloc_site_skip_start(const Labels *labels, const uint32_t *path, size_t depth)
+{
+    static const char *const starts[] = {
+        "_start", "__libc_start_main",      "start_thread", "__libc_start_main_impl",
+        "clone3", "__libc_start_call_main", "__clone3",     "__clone",
+        "clone"};
+    size_t skip = 0;
+    while (skip + 1 < depth) {
+        uint32_t label = path[depth - 1 - skip];
+        bool known = false;
+        for (size_t i = 0; label < labels_count(labels) && i < ARRAY_SIZE(starts); i++)
+            known = known || strcmp(labels_get(labels, label)->function, starts[i]) == 0;
+        if (!known)
+            break;
+        skip++;
+    }
     return skip;
 }

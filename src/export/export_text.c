@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/alloc_site.h"
 #include "export/call_tree.h"
 #include "export/names.h"
 #include "export/numbers.h"
@@ -336,6 +337,13 @@ static int section_write(const View *view, const TreeRow *rows, FILE *out)
     return t.error;
 }
 
+/* What starts a program or a thread is the same on every path and says nothing. */
+static void starts_leave_out(const View *view, TreeRow *rows)
+{
+    for (size_t i = 0; !view->full && i < view->stack_count; i++)
+        rows[i].depth -= alloc_site_skip_start(view->labels, rows[i].path, rows[i].depth);
+}
+
 static int write_text(const View *view, FILE *out)
 {
     TreeRows made;
@@ -344,6 +352,7 @@ static int write_text(const View *view, FILE *out)
         r = tree_rows_of_view(view, true, &made);
     if (r < 0)
         return r;
+    starts_leave_out(view, made.rows);
     for (int removed = 0; r >= 0 && removed <= (view->interval ? 1 : 0); removed++) {
         text_heading_write(view, removed, out);
         for (size_t i = 0; i < view->stack_count; i++)

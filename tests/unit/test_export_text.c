@@ -57,13 +57,11 @@ static void test_end(void **state)
                " 58.6 %      600 B         6  std::vector<...>::push_back(int const&)  vector\n"
                "                              build(int)  app.cpp\n"
                "                              main  app.cpp\n"
-               "                              __libc_start_main  libc.so.6\n"
                "\n"
                " 29.3 %      300 B         3  recurse(int)  app.cpp\n"
                "                              recurse(int)  app.cpp\n"
                "                              recurse(int)  app.cpp\n"
                "                              main  app.cpp\n"
-               "                              __libc_start_main  libc.so.6\n"
                "\n"
                "  9.8 %      100 B         1  0x1234 (in libc.so.6)\n"
                "                              0x1000 (in [unknown])\n"
@@ -73,6 +71,16 @@ static void test_end(void **state)
                "\n");
 }
 
+/* Nothing is left out: also what starts the program. */
+static void test_full(void **state)
+{
+    (void)state;
+    char *text = report((ViewOptions){.at_ns = TIME_LAST, .full = true});
+    assert_non_null(strstr(text, "main  app.cpp\n"
+                                 "                              __libc_start_main  libc.so.6\n"));
+    free(text);
+}
+
 static void test_inverted(void **state)
 {
     (void)state;
@@ -80,8 +88,7 @@ static void test_inverted(void **state)
           HEAD "\n"
                "Live bytes at the peak, 2.00 s: 1.5 KiB, 3 stacks\n"
                "  share      bytes    blocks  function, below it what it called\n"
-               " 86.7 %    1.3 KiB        13  __libc_start_main  libc.so.6\n"
-               "                              main  app.cpp\n"
+               " 86.7 %    1.3 KiB        13  main  app.cpp\n"
                " 66.7 %     1000 B        10  |-build(int)  app.cpp\n"
                "                              | std::vector<...>::push_back(int const&)  vector\n"
                " 20.0 %      300 B         3  `-recurse(int) (x3)  app.cpp\n"
@@ -110,7 +117,6 @@ static void test_interval(void **state)
                " 66.7 %      400 B         4  std::vector<...>::push_back(int const&)  vector\n"
                "                              build(int)  app.cpp\n"
                "                              main  app.cpp\n"
-               "                              __libc_start_main  libc.so.6\n"
                "\n"
                " 33.3 %      200 B         2  \xe2\x80\xa6 1 more\n");
 }
@@ -188,9 +194,10 @@ static int done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_end),       cmocka_unit_test(test_inverted),
-        cmocka_unit_test(test_interval),  cmocka_unit_test(test_large),
-        cmocka_unit_test(test_any_width), cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_end),   cmocka_unit_test(test_inverted),
+        cmocka_unit_test(test_full),  cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_large), cmocka_unit_test(test_any_width),
+        cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, begin, done);
 }
