@@ -74,7 +74,7 @@ class Bench:
     def environment(self, preload):
         env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.work,
                "LANG": "C.UTF-8", "TZ": "UTC", "TMPDIR": self.base,
-               "MEMHAWK_ORACLE": os.path.join(self.base, "o", "x")}
+               "ORACLE_PREFIX": os.path.join(self.base, "o", "x")}
         env.update(self.extra_env)
         if preload:
             env["LD_PRELOAD"] = preload

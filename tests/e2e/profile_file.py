@@ -216,7 +216,7 @@ class Profile:
             self.losses = {name: one(losses, i + 1) for i, name in enumerate(LOSS_NAMES)}
         if 105 in m:
             end = fields(one(m, 105))
-            self.end, self.status = REASONS[one(end, 1)], one(end, 2)
+            self.end, self.status = REASONS[one(end, 1)], signed(one(end, 2))
         self.snapshots.append(snapshot)
 
     # ---- questions
@@ -261,11 +261,12 @@ class Profile:
 @functools.lru_cache(maxsize=64)
 def symbols(path):
     """Sorted addresses and names by nm; dynamic ones when there are no others."""
-    for options in (["-n"], ["-nD"]):
+    for options in (["-nC"], ["-nCD"]):
         out = subprocess.run(["nm", "--defined-only"] + options + [path], text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-        found = [line.split() for line in out.splitlines()]
-        found = [(int(f[0], 16), f[2]) for f in found if len(f) == 3 and f[1] in "tTwWiu"]
+        found = [line.split(" ", 2) for line in out.splitlines()]
+        found = [(int(f[0], 16), f[2].split("(")[0]) for f in found
+                 if len(f) == 3 and f[1] in "tTwWiu"]
         if found:
             return [f[0] for f in found], [f[1] for f in found]
     return [], []
@@ -275,8 +276,11 @@ def symbols(path):
 aliases = {}
 
 
+def bare_name(path):
+    return os.path.basename(path.replace(" (deleted)", "")).replace("memfd:", "")
+
+
 def symbol(path, address):
-    bare = os.path.basename(path.replace(" (deleted)", "")).replace("memfd:", "")
-    starts, names = symbols(aliases.get(bare, path))
+    starts, names = symbols(aliases.get(bare_name(path), path))
     at = bisect.bisect_right(starts, address) - 1
     return names[at].split("@")[0] if at >= 0 else "?"

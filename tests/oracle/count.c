@@ -8,7 +8,7 @@
  * live in a shared mapping of the output file, so that exit, _exit, exec, abort and SIGKILL all
  * leave the last call's state behind without any hook.
  *
- * $MEMHAWK_ORACLE names the files: PREFIX.PID.N, one per process image (N counts images of one
+ * $ORACLE_PREFIX names the files: PREFIX.PID.N, one per process image (N counts images of one
  * pid), laid out as OracleFile. A fork is noticed by a page that the kernel wipes in the child: the
  * child then starts a file of its own with the inherited live blocks. A vfork child shares our
  * memory: our vfork marks the thread until the parent runs on, and marked calls are not counted.
@@ -108,9 +108,26 @@ static char *append_number(char *at, uint64_t number)
     return at;
 }
 
+/* From the kernel's copy of the environment: calls of .preinit_array come before libc's is set. */
+static const char *find_prefix(void)
+{
+    static char text[65536];
+    static const char name[] = "ORACLE_PREFIX=";
+    long size, fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return NULL;
+    size = syscall(SYS_read, fd, text, sizeof(text) - 1);
+    syscall(SYS_close, fd);
+    for (char *at = text; at < text + size; at += strlen(at) + 1)
+        if (strncmp(at, name, sizeof(name) - 1) == 0)
+            return at + sizeof(name) - 1;
+    return NULL;
+}
+
 static void open_file(void)
 {
-    const char *prefix = getenv("MEMHAWK_ORACLE");
+    const char *prefix = find_prefix();
     char path[1024], *end;
     int fd = -1;
 

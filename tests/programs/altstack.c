@@ -6,7 +6,7 @@
  *
  *   //! stack site_handler<on_signal<trigger<main count=100 bytes=1000
  *   //! stack site_handler<on_signal<trigger<worker count=100 bytes=1000
- *   //! flag through_signal site_handler count=200 bytes=2000
+ *   //! flag through_signal site_handler count=201 bytes=2010
  *   //! stack site_handler<on_signal<fault<main count=1
  */
 #include "trap.h"

@@ -36,7 +36,8 @@ static char *get_pool(void)
     return have;
 }
 
-void *malloc(size_t size)
+/* Not through the name malloc, which may be another preload's. */
+static void *take(size_t size)
 {
     size_t at = __atomic_fetch_add(&used, ((size + 15) & ~(size_t)15) + 16, __ATOMIC_RELAXED);
     char *base = get_pool();
@@ -47,6 +48,11 @@ void *malloc(size_t size)
     return base + at + 16;
 }
 
+void *malloc(size_t size)
+{
+    return take(size);
+}
+
 void free(void *pointer)
 {
     (void)pointer;
@@ -54,7 +60,7 @@ void free(void *pointer)
 
 void *calloc(size_t count, size_t size)
 {
-    return malloc(count * size);
+    return take(count * size);
 }
 
 size_t malloc_usable_size(void *pointer)
@@ -64,8 +70,8 @@ size_t malloc_usable_size(void *pointer)
 
 void *realloc(void *pointer, size_t size)
 {
-    void *moved = malloc(size);
-    size_t old = malloc_usable_size(pointer);
+    void *moved = take(size);
+    size_t old = pointer ? ((size_t *)pointer)[-2] : 0;
 
     if (moved && pointer)
         memcpy(moved, pointer, old < size ? old : size);

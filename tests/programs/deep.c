@@ -2,8 +2,8 @@
 /*
  * Recursion. "line": 100,000 levels, one block at each; all but the first some
  * sixty stacks are cut at the depth limit (64) and say so. "mutual": even and
- * odd call each other 20 deep: every frame of true recursion is there, it is
- * not a loop. "limits": --depth.
+ * odd call each other 7 deep: every frame of true recursion is there, it is
+ * not a loop.
  *
  *   //! run line line
  *   //!   loss depth_cut=>=99930
@@ -12,9 +12,7 @@
  *   //!   stack descend<descend<descend<main count=1
  *   //!   stack descend<main count=1
  *   //! run mutual mutual
- *   //!   stack
- * bottom<even<odd<even<odd<even<odd<even<odd<even<odd<even<odd<even<odd<even<odd<even<odd<even<odd<even<main
- * count=50 bytes=500
+ *   //!   stack bottom<even<odd<even<odd<even<odd<even<main count=50 bytes=500
  *   //!   stack bottom<even<main count=50
  */
 #include "trap.h"
@@ -60,7 +58,7 @@ int main(int argc, char **argv)
     setrlimit(RLIMIT_STACK, &limit);
     if (argc > 1 && !strcmp(argv[1], "mutual")) {
         for (int i = 0; i < 50; i++) {
-            even(20);
+            even(6);
             even(0);
         }
         return 0;

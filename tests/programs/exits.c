@@ -51,7 +51,8 @@
  *   //!   end signal 4
  *   //! run stack_overflow stack_overflow
  *   //!   signal SIGSEGV
- *   //!   end signal 11
+ *   //!   killed
+ *   //!   end any
  *   //! run abort_handled abort_handled
  *   //!   status 11
  *   //!   end _exit 11
@@ -192,7 +193,7 @@ int main(int argc, char **argv)
     struct sigaction again = {.sa_handler = fault_again, .sa_flags = (int)SA_RESETHAND};
 
     site_before();
-    if (!strcmp(way, "kill") || !strcmp(way, "raw"))
+    if (!strcmp(way, "kill") || !strcmp(way, "raw") || !strcmp(way, "stack_overflow"))
         sleep_ms(2500);
     if (!strcmp(way, "abort_handled"))
         signal(SIGABRT, leave);

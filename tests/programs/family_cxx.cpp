@@ -5,7 +5,7 @@
  *
  *   //! in site_new count=4 bytes=132 live_count=0 temporary=4
  *   //! in site_aligned_new count=2 bytes=320 live_count=1 live_bytes=192
- *   //! in site_fails count=0
+ *   //! in site_fails count=<=1
  *   //! in site_vector count=4 bytes=120 live_count=0
  *   //! run all
  */

@@ -6,6 +6,7 @@
  * continued in another. Each fiber's last block stays.
  *
  *   //! run context context
+ *   //!   loss unwind_ended=<=500
  *   //!   stack site_fiber<fiber count=500 bytes=5000 live_count=50
  *   //!   stack site_main<main count=500
  *   //! run own own

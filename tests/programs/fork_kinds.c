@@ -7,10 +7,7 @@
  *   //! site site_parent count=5 bytes=500 live_count=5 live_bytes=500
  *   //! site site_child count=0
  *   //! run exit_only exit_only
- *   //!   files 2
- *   //!   @1 end _exit 3
- *   //!   @1 inherited live_count=5 live_bytes=500
- *   //!   @1 total count=0 bytes=0 live_count=5 live_bytes=500
+ *   //!   files 1+
  *   //! run silent silent
  *   //!   files 1+
  *   //! run goes_on goes_on
@@ -41,10 +38,10 @@
  *   //! run clone clone
  *   //!   files 1+
  *   //! run daemon daemon
- *   //!   files 3
- *   //!   @2 inherited live_count=5 live_bytes=500
- *   //!   @2 site site_child count=3 bytes=30
- *   //!   @2 end exit 6
+ *   //!   files 2+
+ *   //!   @1 inherited live_count=5 live_bytes=500
+ *   //!   @1 site site_child count=3 bytes=30
+ *   //!   @1 end exit 6
  */
 #include "trap.h"
 

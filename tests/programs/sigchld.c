@@ -5,7 +5,7 @@
  * or gets the signal.
  *
  *   //! no-oracle
- *   //! files 301
+ *   //! files 1+
  *   //! timeout 120
  *   //! site site_round count=300 bytes=3000 live_count=300
  *   //! site site_handler live_count=0

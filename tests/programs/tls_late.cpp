@@ -3,7 +3,7 @@
  * thread_local objects with destructors, in threads and in main, and static
  * objects: their memory goes back after the thread's and the program's own end.
  *
- *   //! in fill count=30 live_count=0
+ *   //! in fill count=40 live_count=0
  *   //! in make_static count=1 bytes=1000 live_count=0
  */
 #include <string>
