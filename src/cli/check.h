@@ -4,8 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "cli/compare.h"
+#include "cli/run_files.h"
 #include "profile/budget.h"
 
 /*
@@ -90,5 +92,7 @@ char *check_sentence(const CheckResult *result);
 /* Checks one profile against a budget file and prints text to OUT: `memhawk run --check`. Returns
  * the exit status of check (0 pass, 1 regressed, 2 could not tell). */
 int check_file(const char *budget_path, const char *profile_path, FILE *out);
+/* The same for the profile of process PID among those that a run has left. */
+int check_after_run(const char *budget_path, const RunFiles *files, pid_t pid, FILE *out);
 /* Reads a budget, with one problem line on failure. */
 int check_read_budget(const char *path, Budget **ret_budget);

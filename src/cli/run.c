@@ -16,6 +16,7 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "cli/check.h"
 #include "cli/launch.h"
 #include "cli/preload.h"
 #include "cli/program_check.h"
@@ -30,10 +31,10 @@ enum {
     DEPTH_MAX = 256,
 };
 
-enum { KEY_DEPTH = 256, KEY_FOLLOW, KEY_UNWIND };
+enum { KEY_DEPTH = 256, KEY_FOLLOW, KEY_UNWIND, KEY_CHECK };
 
 typedef struct RunOptions {
-    const char *output, *interval, *depth, *follow, *unwind;
+    const char *output, *interval, *depth, *follow, *unwind, *budget;
     bool quiet;
     char **program; /* NULL-terminated words */
 } RunOptions;
@@ -46,6 +47,8 @@ static const struct argp_option run_options[] = {
      "Which child processes to profile too, REGEX by their name (default all)"},
     {"unwind", KEY_UNWIND, "cfi|fp", 0,
      "Walk stacks by unwind tables or by frame pointers (default cfi)"},
+    {"check", KEY_CHECK, "BUDGET", 0,
+     "Compare the profile with the limits in the file BUDGET at the end, see memhawk-check(1)"},
     {"quiet", 'q', NULL, 0, "Print no warnings and no summary"},
     {0},
 };
@@ -88,6 +91,17 @@ static error_t check_unwind(const char *text)
     return EINVAL;
 }
 
+/* A budget that is wrong is told before the program runs for an hour. */
+static error_t check_budget(const char *path, RunOptions *options)
+{
+    Budget *budget;
+    if (check_read_budget(path, &budget) < 0)
+        return EINVAL;
+    budget_free(budget);
+    options->budget = path;
+    return 0;
+}
+
 static error_t parse_run(int key, char *argument, struct argp_state *state)
 {
     RunOptions *options = state->input;
@@ -107,6 +121,8 @@ static error_t parse_run(int key, char *argument, struct argp_state *state)
     case KEY_UNWIND:
         options->unwind = argument;
         return check_unwind(argument);
+    case KEY_CHECK:
+        return check_budget(argument, options);
     case 'q':
         options->quiet = true;
         return 0;
@@ -129,7 +145,9 @@ static const struct argp run_argp = {
     "Runs PROGRAM with the heap profiler in it and prints a summary on standard error at its end. "
     "Its input, output, signals and exit status are untouched.\v"
     "Exit status: that of PROGRAM, 128 and the number when a signal ended it; 127 when it was not "
-    "found, 126 when it cannot be executed, 125 when it cannot be profiled, 2 for a wrong option.",
+    "found, 126 when it cannot be executed, 125 when it cannot be profiled, 2 for a wrong option. "
+    "With "
+    "--check, when PROGRAM succeeds: 0 all limits hold, 1 one does not, 2 could not tell.",
     NULL,
     NULL,
     NULL,
@@ -215,17 +233,21 @@ static int run_in_folder(const RunOptions *options, const ProgramCheck *check, c
     run_files_list(folder, &before);
     int status = start_and_wait(options, library, folder, check->path, &result);
     signal(SIGPIPE, SIG_IGN); /* stderr may be gone; the status counts more than the summary */
-    if (!options->quiet && result.pid > 0 && !result.exec_error) {
-        run_files_list(folder, &files);
-        run_files_subtract(&files, &before);
-        run_summary_print(&(RunSummary){
+    if ((!options->quiet || options->budget) && result.pid > 0 && !result.exec_error) {
+        RunSummary summary = {
             .program = options->program[0],
             .folder = folder,
             .files = &files,
             .pid = result.pid,
             .wait_status = result.status,
             .duration_ns = clock_monotonic_ns() - start_ns,
-        });
+        };
+        run_files_list(folder, &files);
+        run_files_subtract(&files, &before);
+        if (!options->quiet)
+            run_summary_print(&summary);
+        if (options->budget && status == 0)
+            status = check_after_run(options->budget, &files, result.pid, stderr);
         run_files_free(&files);
     }
     run_files_free(&before);

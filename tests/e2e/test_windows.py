@@ -441,6 +441,30 @@ class Check(unittest.TestCase):
                                    r"parse, worst iteration: allocations 5, at most 4%0A")
         self.assertTrue(lines[1].startswith("::warning "))
 
+    def test_run_with_check(self):
+        folder = tempfile.mkdtemp(dir=WORK)
+        program = os.path.join(WORK, "key_added")
+
+        def run(budget, *command):
+            return subprocess.run([OPTIONS.memhawk, "run", "-o", folder, "--quiet", "--check",
+                                   self.budget(budget), "--", *command], stderr=subprocess.PIPE,
+                                  text=True, timeout=60,
+                                  env={**os.environ, "MEMHAWK_LIB": OPTIONS.library})
+        good, bad = "[parse]\nmax-allocations = 5\n", "[parse]\nmax-allocations = 4\n"
+        done = run(good, program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("passed: 1 limit", done.stderr)
+        done = run(bad, program)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("make_key", done.stderr)
+        # through a shell that becomes the program; a failing program's status counts first
+        self.assertEqual(run(bad, "/bin/sh", "-c", "exec " + program).returncode, 1)
+        self.assertEqual(run(bad, "/bin/sh", "-c", program + "; exit 7").returncode, 7)
+        self.assertEqual(run("[other]\nmax-allocations = 4\n", program).returncode, 2)
+        done = run("max-alocations = 4\n", program)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(":1: unknown key", done.stderr)
+
     def test_could_not_tell(self):
         for args in (("/nonexistent", "--max-peak", "1"), (self.path,),
                      (self.path, "--window", "x", "--max-peak", "1"),

@@ -50,7 +50,7 @@ _memhawk_run() {
         word=${COMP_WORDS[i]}
         case $word in
         --) ((i++)) && break ;;
-        --output | -o | --interval | -i | --depth | --follow | --unwind) ((i++)) ;;
+        --output | -o | --interval | -i | --depth | --follow | --unwind | --check) ((i++)) ;;
         -*) ;;
         *) break ;;
         esac
@@ -66,11 +66,12 @@ _memhawk_run() {
         return
     fi
     case $2 in
+    --check) _memhawk_paths f "$1" ;;
     --follow | --unwind | --output | -o | --interval | -i | --depth) _memhawk_value "$2" "$1" ;;
     *)
         if [[ $1 == -* ]]; then
-            _memhawk_words "$1" --output -o --interval -i --depth --follow --unwind --quiet -q \
-                --help -h --
+            _memhawk_words "$1" --output -o --interval -i --depth --follow --unwind --check \
+                --quiet -q --help -h --
         else
             mapfile -t COMPREPLY < <(compgen -c -- "$1")
         fi
