@@ -132,12 +132,14 @@ char *check_sentence(const CheckResult *result)
 static void write_stack(const CheckResult *result, const CheckStack *stack, FILE *out)
 {
     char value[NUMBER_BYTES], change[NUMBER_BYTES];
-    fprintf(out, "  %10s", amount(value, result->limit, stack->value));
+    fprintf(out, "      %s", amount(value, result->limit, stack->value));
     if (stack->change != 0)
-        fprintf(out, " (+%s)", amount(change, result->limit, stack->change));
+        fprintf(out, ", %s more than in the baseline",
+                amount(change, result->limit, stack->change));
+    fputc('\n', out);
     for (size_t f = 0; f < stack->frame_count; f++) {
         const CheckFrame *frame = &stack->frames[f];
-        fprintf(out, f == 0 && stack->change == 0 ? "  " : f == 0 ? "\n%14s" : "%14s", "");
+        fprintf(out, "%10s", "");
         term_write_name(out, frame->function, 50);
         if (frame->file) {
             fputs("  ", out);
@@ -147,9 +149,9 @@ static void write_stack(const CheckResult *result, const CheckStack *stack, FILE
         fputc('\n', out);
     }
     if (stack->depth > stack->frame_count)
-        fprintf(out, "%14s%zu more\n", "", stack->depth - stack->frame_count);
+        fprintf(out, "%10s%zu more\n", "", stack->depth - stack->frame_count);
     if (stack->truncated)
-        fprintf(out, "%14s(the stack could not be walked to its end)\n", "");
+        fprintf(out, "%10s(the stack could not be walked to its end)\n", "");
 }
 
 static int write_result(const CheckResult *result, FILE *out)

@@ -395,7 +395,7 @@ class Check(unittest.TestCase):
 
     def test_baseline(self):
         out, _ = memhawk("check", self.path, "--baseline", self.path)
-        self.assertIn("passed: 10 limits", out)
+        self.assertIn("passed: 5 limits", out)
         out, _ = memhawk("check", self.added, "--baseline", self.path, "--format", "json", expect=1)
         results = {(r["limit"], r["statistic"]): r for r in json.loads(out)["results"]}
         failed = results["max-allocations", "median"]
@@ -403,7 +403,7 @@ class Check(unittest.TestCase):
         self.assertEqual([f["function"] for f in failed["stacks"][0]["frames"]][:3],
                          ["make_key", "insert", "parse"])
         self.assertEqual(failed["stacks"][0]["change"], 2)
-        self.assertEqual(results["max-live-at-end", "worst"]["verdict"], "pass")
+        self.assertEqual(results["max-live-at-end", "median"]["verdict"], "pass")
         # 523 -> 603 bytes is 15.3 %, 3 -> 5 allocations 66.7 %
         memhawk("check", self.added, "--baseline", self.path, "--tolerance", "66%", expect=1)
         memhawk("check", self.added, "--baseline", self.path, "--tolerance", "67%")
