@@ -5,21 +5,20 @@
  * A thread notes a stack as pending at its first touch in an epoch. A drain
  *   1. takes the pending list and clears the marks,
  *   2. raises the epoch of all threads, so that later touches are noted anew,
- *   3. has every running thread pass a memory barrier (membarrier(2)): a thread that did not see
- *      the new epoch has made its counters visible before,
- *   4. sums the slots of the taken stacks, releases before allocations, so that live values never
+ *   3. sums the slots of the taken stacks, releases before allocations, so that live values never
  *      go below zero.
- * An update in flight is in this drain or noted for the next; none is forgotten. Sums are made anew
- * from cumulative counters, so a drain that was cut by fork does no harm.
+ * On the general path a thread counts, passes a barrier, and then looks at the epoch; so an update
+ * in flight is in this drain or noted for the next. The fast path looks first: one release or
+ * allocation below 64 KiB that is in flight on a thread may be noted only with the next touch of its
+ * stack. The sweep at the end looks at every slot, so that the last snapshot is exact. Sums are made
+ * anew from cumulative counters, so a drain that was cut by fork does no harm.
  *
  * Cost: one cache line per (stack, thread) that changed. Lock: drain_lock.
  */
 #include "runtime/drain.h"
 
-#include <linux/membarrier.h>
 #include <string.h>
 
-#include "base/sys.h"
 #include "runtime/arena.h"
 #include "runtime/runtime.h"
 #include "runtime/thread.h"
@@ -123,7 +122,6 @@ void drain_raise_epochs(void)
         if (thread)
             thread_raise_epoch(thread, epoch);
     }
-    sys_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
 /* In batches, because next_pending belongs to the pushers again once the mark is cleared. */

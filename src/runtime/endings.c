@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Endings: exit (our destructor), _exit, quick_exit, exec. Each writes the last snapshot before the
+ * Endings: exit, _exit, quick_exit, exec. Each writes the last snapshot before the
  * real function; a failed exec goes on recording, and later snapshots follow.
+ *
+ * exit: our destructor, which libc calls amid its list of exit functions, adds one more to that list.
+ * It takes a place that has just become free, so nothing is allocated; it runs after the destructors
+ * of all libraries; and it is told the exit status.
  *
  * The raw process id tells a vfork child, which shares our memory but must not speak for its
  * parent.
@@ -27,7 +31,7 @@
 
 extern char **environ;
 
-static _Atomic int exit_status = -1; /* not known: main returned */
+static _Atomic int quick_status;
 static _Atomic bool ended;
 
 static bool is_recording(void)
@@ -48,12 +52,19 @@ void endings_flush(EndReason reason, int status)
 
 static void on_quick_exit(void)
 {
-    endings_flush(END_QUICK_EXIT, atomic_load(&exit_status));
+    endings_flush(END_QUICK_EXIT, atomic_load(&quick_status));
 }
 
-int endings_exit_status(void)
+static void on_exit_handler(int status, void *unused)
 {
-    return atomic_load(&exit_status);
+    (void)unused;
+    endings_flush(END_EXIT, status);
+}
+
+void endings_at_destruction(void)
+{
+    if (on_exit(on_exit_handler, NULL) != 0)
+        endings_flush(END_EXIT, -1);
 }
 
 void endings_start(void)
@@ -73,17 +84,10 @@ EXPORT __attribute__((noreturn)) void _Exit(int status)
     _exit(status);
 }
 
-EXPORT __attribute__((noreturn)) void exit(int status)
-{
-    slow_boot();
-    atomic_store(&exit_status, status);
-    real.exit(status);
-}
-
 EXPORT __attribute__((noreturn)) void quick_exit(int status)
 {
     slow_boot();
-    atomic_store(&exit_status, status);
+    atomic_store(&quick_status, status);
     real.quick_exit(status);
 }
 

@@ -10,5 +10,5 @@ void endings_start(void);
 /* Writes the last snapshot, once for the process that records; nothing in a vfork child, a silent
  * process or a child of fork that has not allocated. Async-signal-safe. */
 void endings_flush(EndReason reason, int status);
-/* Status given to exit(); -1: not known, because main returned. */
-int endings_exit_status(void);
+/* From our destructor: the last snapshot is to be written when all others have run. */
+void endings_at_destruction(void);

@@ -40,7 +40,8 @@ typedef struct LiveMap {
 #define LIVEMAP_TOP(address)                                                                       \
     (((address) >> LIVEMAP_LEAF_BITS) & ((UINT64_C(1) << LIVEMAP_ROOT_BITS) - 1))
 
-/* Root of the malloc map: static, so that its address is a constant. */
+/* Root of the malloc map with glibc (else empty, so that the fast path fails): static, so that its
+ * address is a constant. */
 extern HIDDEN _Atomic(LiveEntry *) livemap_heap_root[1 << LIVEMAP_ROOT_BITS];
 
 /* 0 (also when done before), or -ENOMEM. */

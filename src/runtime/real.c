@@ -44,7 +44,7 @@ static const struct {
     NAME(malloc), NAME(free), NAME(calloc), NAME(realloc), NAME(reallocarray), NAME(memalign),
     NAME(aligned_alloc), NAME(posix_memalign), NAME(valloc), NAME(pvalloc),
     NAME(malloc_usable_size), NAME(dlclose), NAME(sigaction), NAME(signal), NAME(sigset),
-    {"__sysv_signal", offsetof(Real, sysv_signal), false}, NAME(_exit), NAME(exit), NAME(quick_exit),
+    {"__sysv_signal", offsetof(Real, sysv_signal), false}, NAME(_exit), NAME(quick_exit),
     NAME(execve), NAME(execv), NAME(execvp), NAME(execvpe), NAME(fexecve),
     {"pthread_key_create", offsetof(Real, pthread_key_create), true},
     {"pthread_setspecific", offsetof(Real, pthread_setspecific), true},

@@ -31,7 +31,6 @@ typedef struct Real {
     void (*(*sysv_signal)(int, void (*)(int)))(int);
     void (*(*sigset)(int, void (*)(int)))(int);
     void (*_exit)(int) __attribute__((noreturn));
-    void (*exit)(int) __attribute__((noreturn));
     void (*quick_exit)(int) __attribute__((noreturn));
     int (*execve)(const char *, char *const[], char *const[]);
     int (*execv)(const char *, char *const[]);

@@ -54,6 +54,7 @@ static COLD void note_touch(Thread *thread, Slot *slot, const Touch *touch)
 
 static inline void touched(Thread *thread, Slot *slot, const Touch *touch)
 {
+    atomic_thread_fence(memory_order_seq_cst); /* counters before the look at the epoch: drain.c */
     if (UNLIKELY((uint32_t)slot->stamp != thread_epoch(thread)))
         note_touch(thread, slot, touch);
 }

@@ -35,8 +35,6 @@
 #include "runtime/windows.h"
 #include "unwind/unwind.h"
 
-#include <linux/membarrier.h>
-
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 __asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
 
@@ -71,8 +69,9 @@ static bool prepare_tables(void)
     dlerror(); /* a message of a failed look-up must not reach the program... */
     dlerror(); /* ...nor stay allocated */
     runtime.glibc_malloc = glibc;
-    runtime.heap = (LiveMap){.root = livemap_heap_root, .shift = glibc ? 5 : 3};
-    return stacks_init() == 0 && slots_init() &&
+    if (glibc)
+        runtime.heap = (LiveMap){.root = livemap_heap_root, .shift = 5};
+    return livemap_init(&runtime.heap, 3) == 0 && stacks_init() == 0 && slots_init() &&
            (runtime.config.unwind == CONFIG_UNWIND_NONE ||
             unwind_init(arena_for_unwinder) == 0);
 }
@@ -181,7 +180,6 @@ static void check_interposition(void)
 
 static void start_recording(void)
 {
-    sys_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
     writer_prepare(runtime.folder, runtime.short_name);
     collector_start(NULL);
 }
@@ -212,7 +210,7 @@ __attribute__((constructor(101))) static void runtime_start(void)
 
 __attribute__((destructor(101))) static void runtime_end(void)
 {
-    endings_flush(END_EXIT, endings_exit_status());
+    endings_at_destruction();
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
@@ -250,7 +248,6 @@ void runtime_boot_child(void)
     atomic_store(&runtime.peak_ns, runtime.start_wall_ns);
     atomic_store(&runtime.captured_bytes, 0);
     atomic_store(&runtime.mode, MODE_ON);
-    sys_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
     collector_start(&inherited);
 }
 

@@ -40,6 +40,22 @@ static void on_fatal(int number, siginfo_t *info, void *context)
     errno = saved_errno;
 }
 
+/* A handler that the kernel takes away when it runs (SA_RESETHAND): ours stands before it and puts
+ * on_fatal in its place. Writers: sigaction callers; a race of two for one signal is theirs. */
+static struct sigaction once[_NSIG];
+
+static void install(int number);
+
+static void on_once(int number, siginfo_t *info, void *context)
+{
+    struct sigaction action = once[number];
+    install(number);
+    if (action.sa_flags & SA_SIGINFO)
+        action.sa_sigaction(number, info, context);
+    else
+        action.sa_handler(number);
+}
+
 static bool is_fatal(int number)
 {
     for (size_t i = 0; i < ARRAY_SIZE(fatal); i++)
@@ -86,13 +102,23 @@ EXPORT int sigaction(int number, const struct sigaction *restrict action,
         errno = ENOSYS;
         return -1;
     }
-    bool to_default = action && !(action->sa_flags & SA_SIGINFO) &&
-                      action->sa_handler == SIG_DFL && is_fatal(number) && recording();
-    int ret = real.sigaction(number, action, &old);
+    bool ours = action && is_fatal(number) && recording();
+    bool to_default = ours && !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
+    bool to_once = ours && !to_default && (action->sa_flags & SA_RESETHAND) &&
+                   ((action->sa_flags & SA_SIGINFO) || action->sa_handler != SIG_IGN);
+    struct sigaction before = once[to_once ? number : 0], standing_in;
+    if (to_once) {
+        standing_in = once[number] = *action;
+        standing_in.sa_sigaction = on_once;
+        standing_in.sa_flags |= SA_SIGINFO;
+    }
+    int ret = real.sigaction(number, to_once ? &standing_in : action, &old);
     if (ret < 0)
         return ret;
     if (is_ours(&old))
         old = (struct sigaction){.sa_handler = SIG_DFL};
+    else if ((old.sa_flags & SA_SIGINFO) && old.sa_sigaction == on_once)
+        old = to_once ? before : once[number];
     if (to_default)
         install(number);
     if (ret_old)

@@ -115,17 +115,21 @@ void thread_release(Thread *thread)
 
 size_t thread_reap(uint32_t pid)
 {
+    static size_t reap_above = 64;
     size_t count = thread_count(), alive = 0;
+    bool reap = count > reap_above;
     for (size_t i = 0; i < count; i++) {
         Thread *thread = thread_get(i);
         uint32_t owner = thread ? atomic_load(&thread->owner) : 0;
         if (!owner)
             continue;
-        if (sys_call(SYS_tgkill, pid, owner, 0) == -ESRCH)
+        if (reap && sys_call(SYS_tgkill, pid, owner, 0) == -ESRCH)
             atomic_compare_exchange_strong(&thread->owner, &owner, 0);
         else
             alive++;
     }
+    if (reap)
+        reap_above = alive * 2 > 64 ? alive * 2 : 64;
     return alive;
 }
 

@@ -87,7 +87,8 @@ void thread_release(Thread *thread);
 
 size_t thread_count(void);
 Thread *thread_get(size_t index);
-/* States whose owner is alive; gives states of dead threads free. For the collector. */
+/* States that have an owner. Where they are many, gives those of threads that died without a word
+ * free (the usual way is the destructor of a pthread key). For the collector. */
 size_t thread_reap(uint32_t pid);
 void thread_after_fork(void);
 /* Raises the epoch of one state (never lowers it). */

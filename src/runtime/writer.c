@@ -43,7 +43,7 @@ typedef struct FrameIds {
 } FrameIds;
 
 static char folder[4096], short_name[80];
-static int file = -1, statm = -1;
+static int file = -1, statm = -1, thread_status = -1;
 static bool shared_descriptors, complained;
 static FrameIds frame_ids;
 static uint32_t *module_states; /* by module index: 0 not written, 1 loaded, 2 unloaded */
@@ -241,29 +241,48 @@ static void define_modules(void)
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
+/* Reads a file below /proc from its start; the descriptor is kept. 0: not readable. Only calls that
+ * any sandbox allows which lets its program run, once it is open. */
+static size_t read_proc(int *fd, const char *path, char *into, size_t capacity)
+{
+    if (shared_descriptors)
+        return 0;
+    if (*fd < 0)
+        *fd = (int)sys_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0 || sys_call(SYS_lseek, *fd, 0, SEEK_SET) < 0)
+        return 0;
+    long got = sys_call(SYS_read, *fd, into, capacity - 1);
+    into[got > 0 ? got : 0] = 0;
+    return got > 0 ? (size_t)got : 0;
+}
+
 static uint64_t read_rss(void)
 {
     char text[128];
-    if (shared_descriptors)
-        return 0;
-    if (statm < 0)
-        statm = (int)sys_call(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    long got = statm < 0 ? -1 : sys_call(SYS_pread64, statm, text, sizeof(text) - 1, 0);
-    if (got <= 0)
-        return 0;
-    text[got] = 0;
-    const char *at = strchr(text, ' ');
     uint64_t pages = 0;
+    if (!read_proc(&statm, "/proc/self/statm", text, sizeof(text)))
+        return 0;
+    const char *at = strchr(text, ' ');
     for (at = at ? at + 1 : ""; *at >= '0' && *at <= '9'; at++)
         pages = pages * 10 + (uint64_t)(*at - '0');
     return pages * 4096;
+}
+
+/* Whether system calls of the collector are filtered: then it keeps to the plainest ones. */
+static bool sandboxed(void)
+{
+    char text[4096];
+    if (!read_proc(&thread_status, "/proc/thread-self/status", text, sizeof(text)))
+        return true;
+    const char *at = strstr(text, "\nSeccomp:");
+    return !at || !strchr("0", at[strlen("\nSeccomp:\t")]);
 }
 
 /* The map's share is counted page by page: now and then is enough. */
 static uint64_t livemap_bytes(bool last)
 {
     static uint64_t bytes, calls;
-    if (last || calls++ % 16 == 0)
+    if ((last || calls++ % 16 == 0) && !sandboxed())
         bytes = livemap_resident_bytes(&runtime.heap);
     return bytes;
 }
@@ -464,6 +483,8 @@ int writer_open(const Sums *taken_over)
     body.failed = false;
     encode_process(&body);
     write_record(&body);
+    read_rss(); /* opens what it reads, while it still may */
+    sandboxed();
     return 0;
 }
 
@@ -472,7 +493,7 @@ void writer_after_fork(void)
     /* The parent's collector may have been amid any of these: start with new ones. */
     if (shared_descriptors && file >= 0 && output_is_ours(file))
         sys_call(SYS_close, file);
-    file = statm = -1;
+    file = statm = thread_status = -1;
     frame_ids = (FrameIds){0};
     module_states = NULL;
     module_states_capacity = 0;

@@ -19,6 +19,7 @@
 #include "unwind/walk.h"
 
 #include "unwind/internal.h"
+#include "unwind/memo.h"
 
 size_t unwind_thread_bytes(unsigned max_depth)
 {
@@ -275,40 +276,19 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     return &memo->walk;
 }
 
-/* Leaves the loop at the first stop at the latest. */
-static inline bool verified(const Entry *entry)
-{
-    for (;; entry += 4) {
-        if (stack_word(entry[0].sp - 8) != entry[0].word)
-            return entry[0].word == WALK_STOP_WORD;
-        if (stack_word(entry[1].sp - 8) != entry[1].word)
-            return entry[1].word == WALK_STOP_WORD;
-        if (stack_word(entry[2].sp - 8) != entry[2].word)
-            return entry[2].word == WALK_STOP_WORD;
-        if (stack_word(entry[3].sp - 8) != entry[3].word)
-            return entry[3].word == WALK_STOP_WORD;
-    }
-}
-
-static inline Memo *memo_cell(UnwindThread *thread, const UnwindContext *context)
-{
-    uint32_t mixed = (uint32_t)context->sp * UINT32_C(0x2c1b3c6d) + (uint32_t)context->pc;
-    return &thread->memos[mixed * UINT32_C(0x9e3779b1) >> (32 - MEMO_BITS)];
-}
-
 static COLD UnwindWalk *walk_after_epoch(UnwindThread *thread, const UnwindContext *context)
 {
     forget_all(thread);
-    return walk_anew(thread, context, memo_cell(thread, context));
+    return walk_anew(thread, context, memo_cell(thread, context->pc, context->sp));
 }
 
 UnwindWalk *unwind_walk(UnwindThread *thread, const UnwindContext *context)
 {
     if (UNLIKELY(atomic_load_explicit(&unwind_epoch, memory_order_relaxed) != thread->epoch))
         return walk_after_epoch(thread, context);
-    Memo *memo = memo_cell(thread, context);
+    Memo *memo = memo_cell(thread, context->pc, context->sp);
     if (memo->pc != context->pc || memo->sp != context->sp ||
-        (UNLIKELY(memo->fp_live) && memo->fp != context->fp) || !verified(memo->first + 1))
+        (UNLIKELY(memo->fp_live) && memo->fp != context->fp) || !memo_verified(memo->first + 1))
         return walk_anew(thread, context, memo);
     thread->last = memo;
     thread->stats.verified++;
