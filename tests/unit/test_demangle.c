@@ -190,11 +190,11 @@ static void test_substitution_bombs(void **state)
     strcpy(at, "E");
     expect_soon(raw, "Rust back references");
 
-    /* D: a struct template whose argument is the tuple type before, twice. */
-    strcpy(raw, "_D1aFG2i");
+    /* D: an associative array of the type before to the type before. */
+    strcpy(raw, "_D1aFiHQcQe");
     at = raw + strlen(raw);
     for (int i = 0; i < 60; i++)
-        at += sprintf(at, "HQeQg");
+        at += sprintf(at, "HQgQi");
     strcpy(at, "Zv");
     expect_soon(raw, "D back references");
 }
