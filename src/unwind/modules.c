@@ -303,6 +303,13 @@ static void begin_candidate(const MapsLine *line)
     candidate.path[length] = 0;
 }
 
+/* A line of offset 0 inside the image that began before: segments below a page (lld) share page 0. */
+static bool within_candidate(uint64_t address)
+{
+    UnwindModule probe = {.start = 0};
+    return address == candidate.end && read_image(&probe) && address < probe.end;
+}
+
 static void collect(const LiveTable *old, LiveTable *into, uint64_t now_ns)
 {
     MapsLine line;
@@ -310,7 +317,8 @@ static void collect(const LiveTable *old, LiveTable *into, uint64_t now_ns)
     while (maps_next(&iterator, &line)) {
         bool vdso = strcmp(line.path, "[vdso]") == 0;
         bool same = candidate.start && line.inode && line.inode == candidate.inode &&
-                    line.device == candidate.device && line.offset;
+                    line.device == candidate.device &&
+                    (line.offset || within_candidate(line.start));
         if (same) {
             candidate.end = line.end;
             candidate.executable |= line.executable;
