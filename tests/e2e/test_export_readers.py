@@ -289,7 +289,10 @@ def test_large():
     equal(pprof_sums(make("pprof", "l.pb.gz", *options))[0]["live-bytes"], total)
     check_speedscope(json.loads(text_of("speedscope", *options)))
     out = heaptrack(make("heaptrack", "l.zst", *options))
-    check_heaptrack(out, count, 0, "450.01M", "450.01M")
+    check_heaptrack(out, count + 1, 0, "450.01M", "450.01M")
+    # Three bytes in two blocks: sizes that differ must add up again.
+    check_heaptrack(heaptrack(make("heaptrack", "u.ht", "profile=large", "stacks=3", "depth=2")),
+                    4, 0, "6B", "6B")
 
 
 def test_memory():

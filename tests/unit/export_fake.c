@@ -191,7 +191,8 @@ void fake_large(unsigned stacks, unsigned depth)
                       : d == 1 ? s / FUNCTIONS % FUNCTIONS
                                : d * 7 % FUNCTIONS;
         all[s] = (ProfileStack){s + 1, path, depth, 0};
-        values[s] = (Values){{(int64_t)s + 1, 1, (int64_t)s + 1, 1, 0, 8}};
+        int64_t blocks = s == 2 ? 2 : 1; /* 3 bytes in two blocks: sizes differ */
+        values[s] = (Values){{(int64_t)s + 1, blocks, (int64_t)s + 1, blocks, 0, 8}};
     }
     fake.frames = frames;
     fake.frame_count = FUNCTIONS;
