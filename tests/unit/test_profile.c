@@ -551,6 +551,34 @@ static void test_late_definition(void **state)
     profile_close(profile);
 }
 
+/* A bad record with no record behind it: one damage, and reading ends there. */
+static void test_bad_then_garbage(void **state)
+{
+    Profile *profile = fixture_open("memhawk", "=== ProcessInfo\npid: 1 startTimestamp: 1\n"
+                                               "=== Snapshot flip 20\ntimestamp: 2\nkind: 3\n"
+                                               "=== raw\ndeadbeefdeadbeefdeadbeef\n");
+
+    (void)state;
+    assert_int_equal(profile_damage_count(profile), 1);
+    assert_non_null(strstr(profile_damage(profile)->message, "nothing can be read behind it"));
+    assert_int_equal(profile_damage(profile)->offset, profile_file_bytes(profile));
+    profile_close(profile);
+}
+
+/* Twice equally high: the first is the peak. */
+static void test_equal_peaks(void **state)
+{
+    Profile *profile = fixture_open("memhawk", "=== ProcessInfo\npid: 1 startTimestamp: 1\n"
+                                               "=== Snapshot\ntimestamp: 2\ntotal { size: 9 }\n"
+                                               "=== Snapshot\ntimestamp: 3\ntotal { size: 9 }\n");
+    uint64_t time_ns;
+
+    (void)state;
+    assert_int_equal(profile_peak(profile, &time_ns), 9);
+    assert_int_equal(time_ns, 2);
+    profile_close(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,7 +590,8 @@ int main(void)
         cmocka_unit_test(test_grows),           cmocka_unit_test(test_cut),
         cmocka_unit_test(test_stale),           cmocka_unit_test(test_not_profiles),
         cmocka_unit_test(test_no_snapshot),     cmocka_unit_test(test_bomb_inside),
-        cmocka_unit_test(test_late_definition),
+        cmocka_unit_test(test_late_definition), cmocka_unit_test(test_bad_then_garbage),
+        cmocka_unit_test(test_equal_peaks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
