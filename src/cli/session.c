@@ -21,7 +21,7 @@
 #include "export/text_head.h"
 
 enum {
-    HINT_PERCENT = 10,
+    HINT_PERCENT = 25,
     HINT_FRAMES = 5,  /* those that one reads; a thread's start in libstdc++ is no loss */
     FIELD_START = 22, /* starttime in proc(5) */
 };
