@@ -42,7 +42,7 @@ typedef struct RunOptions {
 static const struct argp_option run_options[] = {
     {"output", 'o', "FOLDER", 0, "Write profiles to FOLDER (made when missing; default: here)"},
     {"interval", 'i', "MS", 0, "Write what changed every MS milliseconds (default 1000)"},
-    {"depth", KEY_DEPTH, "N", 0, "Keep N frames of each stack, 1 to 256 (default 64)"},
+    {"depth", KEY_DEPTH, "N", 0, "Frames kept of each stack, 1 to 256 (default 64)"},
     {"follow", KEY_FOLLOW, "none|all|REGEX", 0,
      "Which child processes to profile too, REGEX by their name (default all)"},
     {"unwind", KEY_UNWIND, "cfi|fp", 0,

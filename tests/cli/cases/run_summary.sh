@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=common.sh
+# Real runs: the summary and the report of a program whose every allocation is known.
+. "$CASES/common.sh"
+# keep: 100 blocks of 1,000 bytes for good; burst: 10 of 50,000 that are freed in order, so that only
+# the last one has no allocation between it and its free. Peak 600,000, in all 600,000 in 110 calls.
+known='#include <stdlib.h>
+#include <unistd.h>
+void *kept[100];
+__attribute__((noinline)) void keep(void) { for (int i = 0; i < 100; i++) kept[i] = malloc(1000); }
+__attribute__((noinline)) void burst(void) {
+    void *p[10];
+    for (int i = 0; i < 10; i++) p[i] = malloc(50000);
+    for (int i = 0; i < 10; i++) free(p[i]);
+}
+int main(int argc, char **argv) {
+    keep(); burst();
+    if (argc > 1 && argv[1][0] == (char)102) { if (fork() == 0) { burst(); burst(); _exit(0); } sleep(1); }
+    if (argc > 1 && argv[1][0] == (char)97) abort();
+    return argc > 1 ? atoi(argv[1]) : 0;
+}'
+# What the start of a program is called depends on the debug symbols of libc.
+norm() { sed -E '/_start|in libc|libc[-_]start/d; s/[0-9.]+ m?s( after the start|:)/TIME\1/'; }
+compile known "$known" gcc -g -O1 -fno-optimize-sibling-calls -w
+s 'memhawk run -- ./known 2>&1 | norm'
+s 'ls; rm -f *.binpb'
+s '(memhawk run -- ./known 7; echo "exit $?") 2>&1 | norm'
+rm -f ./*.binpb
+s '(ulimit -c 0; memhawk run -- ./known abort) 2>&1 | head -6'
+rm -f ./*.binpb
+echo "--- a child, and a shell that is replaced: two profiles of one pid"
+s 'memhawk run -o out -- ./known fork 2>&1 | sed "/stack/,/^$/d"'
+s 'memhawk run -o out2 -- sh -c "exec ./known" 2>&1 | sed "/stack/,/^$/d; s/[0-9.]* KiB  out2/SIZE  out2/"; ls out2'
+s 'memhawk run -o out3 --follow none -- ./known fork 2>&1 | grep -c Also; ls out3'
+echo "--- what the summary must not count: profiles that were there before"
+s 'memhawk run -o out3 -- ./known 2>&1 | grep -c Also; ls out3 | wc -l'
+t memhawk run -q -- ./known
+s 'memhawk report memhawk_known_*.binpb | tail -n +3 | norm'
+s 'memhawk report --inverted -g line -m total-count --at end memhawk_known_*.binpb | tail -n +8 | norm'
+s 'memhawk report -f folded memhawk_known_*.binpb | sed "s/.*main/main/"'
+s 'memhawk report -f json memhawk_known_*.binpb | python3 -c "
+import json, sys
+report = json.load(sys.stdin)
+for stack in report[\"stacks\"]:
+    print([f[\"function\"] for f in stack[\"frames\"]][:2], stack[\"live_bytes\"], stack[\"total_count\"])"'
+s 'memhawk info memhawk_known_*.binpb | grep -E "^(allocations|live|losses|damage|end|settings)"'
+s 'MEMHAWK_ENABLE=0 memhawk run -- ./known 2>&1 | tail -n +3 | norm'
+s 'memhawk run -- ./known 2>/dev/full; echo $?'
+s 'memhawk run -- ./known 2>&-; echo $?'
