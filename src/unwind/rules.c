@@ -7,6 +7,9 @@
  */
 #include "unwind/rules.h"
 
+#include <elf.h>
+#include <sys/auxv.h>
+
 #include "base/bits.h"
 #include "unwind/cfi.h"
 #include "unwind/internal.h"
@@ -28,6 +31,17 @@ static RuleBits rule_checked(Rule rule)
     return rule_encode(rule);
 }
 
+/* The loader's entry code has no tables in glibc: constructors are called from it, and nothing
+ * calls it. Where it begins stands in its ELF header; it is some hundred bytes long. */
+static bool loader_entry(const UnwindModule *module, uint64_t pc)
+{
+    uint64_t base = getauxval(AT_BASE);
+    Elf64_Ehdr ehdr;
+    if (!base || module->bias != base || !unwind_read_safely(base, &ehdr, sizeof(ehdr)))
+        return false;
+    return pc - (base + ehdr.e_entry) < 256;
+}
+
 COLD RuleBits rule_fill(uint64_t pc, uint64_t key)
 {
     uint64_t lookup_pc = key & RULE_KEY_EXACT ? pc : pc - 1;
@@ -38,6 +52,8 @@ COLD RuleBits rule_fill(uint64_t pc, uint64_t key)
         return rule_encode((Rule){.kind = RULE_MISSING});
     Rule rule = {.kind = RULE_MISSING};
     cfi_rule(module, lookup_pc, &rule);
+    if (rule.kind == RULE_MISSING && loader_entry(module, lookup_pc))
+        rule.kind = RULE_OUTER;
     rule.generation = (uint8_t)module->generation;
     RuleBits bits = rule_checked(rule);
     RuleCell *cell = rule_cell(rule_cells, pc);
