@@ -49,7 +49,7 @@ typedef struct StacksFile { /* read by tests/e2e/frames.py */
     Example examples[EXAMPLES];
 } StacksFile;
 
-extern void *__libc_malloc(size_t);
+static void *(*real_malloc)(size_t); /* the program may bring its own allocator */
 static StacksFile *out;
 static volatile uint32_t *ours; /* wiped in a fork child */
 static volatile int ready;
@@ -271,7 +271,14 @@ __attribute__((used, visibility("hidden"))) void *stacks_malloc(size_t size,
         inside = false;
         errno = saved;
     }
-    return __libc_malloc(size);
+    if (!real_malloc) {
+        bool was_inside = inside;
+
+        inside = true;
+        real_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+        inside = was_inside;
+    }
+    return real_malloc(size);
 }
 
 /* dlclose tells the unwinder before an address can be used again, as the runtime does. */
