@@ -53,10 +53,11 @@ def probe_memory(setup):
     few, many = 100_000, 2_100_000
     low, high, slope, plain = memory_mode(setup, "blocks", few, many, rounds)
     granules = plain["heap_bytes"] / 32
+    per_granule = slope * many / granules  # the heap is a little more than the blocks
     rows += [row(f"{many:,} live blocks of 32 bytes", high / MIB, "MiB",
                  (24 * MIB + 8 * granules) / MIB),
              row("fixed part", (low - slope * few) / MIB, "MiB", 24),
-             row("each granule of 32 bytes", slope, "bytes", 8)]
+             row("each granule of 32 bytes", round(per_granule, 2), "bytes", 8)]
 
     few, many = 1_000, 101_000
     low, high, slope, plain = memory_mode(setup, "stacks", few, many, rounds)
