@@ -26,6 +26,8 @@ typedef struct CompareSide {
     uint32_t *groups; /* per stack, ID_NONE: not part of it */
     Values *values;   /* per stack: the state, or the sum over all iterations */
     size_t stack_count;
+    uint32_t *members; /* stacks in order of their groups */
+    uint32_t *first;   /* per group: its first member; one more entry at the end */
     CompareTotals totals;
 } CompareSide;
 
@@ -179,6 +181,28 @@ static void put_state(Compare *compare, DiffSide which)
                            &side->values[i]);
 }
 
+/* Stacks of each group side by side, by counting. */
+static int index_members(Compare *compare, DiffSide which)
+{
+    CompareSide *side = &compare->sides[which];
+    size_t count = stack_diff_group_count(compare->diff, which);
+    side->members = calloc(side->stack_count + 1, sizeof *side->members);
+    side->first = calloc(count + 3, sizeof *side->first);
+    if (!side->members || !side->first)
+        return -ENOMEM;
+    /* first[g + 2] counts group g; after the sums first[g + 1] is where its next stack goes, and
+     * when all are placed that is its end, the first of g + 1 */
+    for (size_t i = 0; i < side->stack_count; i++)
+        if (side->groups[i] != ID_NONE)
+            side->first[side->groups[i] + 2]++;
+    for (size_t g = 2; g <= count + 1; g++)
+        side->first[g] += side->first[g - 1];
+    for (uint32_t i = 0; i < side->stack_count; i++)
+        if (side->groups[i] != ID_NONE)
+            side->members[side->first[side->groups[i] + 1]++] = i;
+    return 0;
+}
+
 static int fill_side(Compare *compare, DiffSide which)
 {
     CompareSide *side = &compare->sides[which];
@@ -196,7 +220,7 @@ static int fill_side(Compare *compare, DiffSide which)
     else if (r == 0)
         put_state(compare, which);
     free(occurs);
-    return r;
+    return r < 0 ? r : index_members(compare, which);
 }
 
 int compare_new(const CompareSource sources[DIFF_SIDES], Compare **ret_compare)
@@ -222,6 +246,8 @@ void compare_free(Compare *compare)
     for (int s = 0; s < DIFF_SIDES; s++) {
         free(compare->sides[s].groups);
         free(compare->sides[s].values);
+        free(compare->sides[s].members);
+        free(compare->sides[s].first);
     }
     stack_diff_free(compare->diff);
     free(compare);
@@ -296,11 +322,10 @@ size_t compare_sites(const Compare *compare, DiffSide which, uint32_t group, siz
     const Labels *labels = side->source.session->labels;
     CompareSite sites[SITES_MAX];
     size_t count = 0;
-    for (uint32_t i = 0; i < side->stack_count; i++) {
+    for (uint32_t m = side->first[group]; m < side->first[group + 1]; m++) {
         const uint32_t *path;
+        uint32_t i = side->members[m];
         CompareSite site = {.value = side->values[i].v[metric]};
-        if (side->groups[i] != group)
-            continue;
         size_t depth = labels_path(labels, i, &path);
         size_t skip = alloc_site_skip(labels, path, depth);
         if (find_place(&side->source, i, skip + index, &site))
@@ -315,9 +340,8 @@ uint32_t compare_flags(const Compare *compare, DiffSide which, uint32_t group)
 {
     const CompareSide *side = &compare->sides[which];
     uint32_t flags = 0;
-    for (uint32_t i = 0; i < side->stack_count; i++)
-        if (side->groups[i] == group)
-            flags |= profile_stack(side->source.session->profile, i)->flags;
+    for (uint32_t m = side->first[group]; m < side->first[group + 1]; m++)
+        flags |= profile_stack(side->source.session->profile, side->members[m])->flags;
     return flags;
 }
 

@@ -44,7 +44,7 @@ const CompareTotals *compare_totals(const Compare *compare, DiffSide side);
 /*
  * The places in the source that frame INDEX (leaf first, as in DiffGroup.frames) of a group has in
  * its stacks, largest value first; several when a function calls from several lines. Writes at most
- * CAPACITY, returns how many there are. Costs a look at each stack of the side.
+ * CAPACITY, returns how many there are. Costs a look at each stack of the group.
  */
 size_t compare_sites(const Compare *compare, DiffSide side, uint32_t group, size_t index,
                      Metric metric, CompareSite *ret_sites, size_t capacity);

@@ -98,7 +98,7 @@ static size_t drop_digits(const char *name, const char *at)
     size_t digits = count_digits(at);
     if (digits == 0)
         return 0;
-    if (at > name && (is_name_char(at[digits]) || isdigit((unsigned char)at[-1])))
+    if (is_name_char(at[digits]))
         return 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t length = strlen(words[i]);

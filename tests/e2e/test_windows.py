@@ -294,6 +294,33 @@ class Diff(unittest.TestCase):
                      ("--metric", "temporary")):
             self.assertEqual(self.rows(self.before, self.again, *args)["rows"], [], args)
 
+    def test_identical_runs_of_real_programs(self):
+        """With address randomisation off, so that what depends on addresses does not differ."""
+        sql = ("create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c "
+               "where x < 20000) insert into t select x, hex(x * 7919 % 10007) from c; "
+               "select count(*) from (select * from t order by b);")
+        env = {"MEMHAWK_FOLLOW": "none", "PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0",
+               "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0", "MEMHAWK_UNWIND": "cfi"}
+        for command in (("sqlite3", ":memory:", sql),
+                        ("perl", "-e", "my %h; $h{$_} = [$_, $_ * 2] for 1..5000;"),
+                        ("/usr/bin/python3", "-S", "-c", "import json; json.loads(json.dumps("
+                         "[{'a': i, 'b': str(i)} for i in range(2000)]))"),
+                        ("git", "--version")):
+            if not shutil.which(command[0]):
+                continue
+            paths = []
+            for _ in range(2):
+                folder = tempfile.mkdtemp(dir=WORK)
+                subprocess.run(["setarch", "-R", "env", "LD_PRELOAD=" + OPTIONS.library, *command],
+                               cwd=folder, check=True, stdout=subprocess.DEVNULL,
+                               env={**os.environ, **env})
+                paths.append(os.path.join(folder, os.listdir(folder)[-1]))
+                self.assertEqual(len(os.listdir(folder)), 1)
+            for metric in ("total-count", "total-bytes", "live-bytes", "temporary"):
+                document = self.rows(*paths, "--at", "end", "--metric", metric)
+                self.assertEqual(document["rows"], [], (command[0], metric))
+                self.assertGreater(document["summary"]["same"], 5)
+
     def test_added_call_is_named(self):
         document = self.rows(self.before, self.added, "--window", "parse")
         self.assertEqual(document["before"]["values"]["total_count"], 3)

@@ -22,8 +22,8 @@ static void test_reads(void **state)
                                "max-peak = \"1.5 MiB\"\n"
                                "\n"
                                "[parse]  # hot\n"
-                               "max-allocations = 1_000\n"
-                               "  max-bytes='4 KiB'   # quoted\n"
+                               "max-allocations = 1_000\r\n"
+                               "  max-bytes='4 KiB'\r\n"
                                "[\"BM_x/8 \\\"q\\\"\"]\n"
                                "max-temporary = 0\n"
                                "max-live-at-end = 64";
@@ -99,6 +99,17 @@ static void test_refuses(void **state)
     refuse("", 0, "no limit");
 }
 
+static void test_long_lines(void **state)
+{
+    (void)state;
+    char text[3000];
+    memset(text, ' ', sizeof text);
+    memcpy(text, "max-bytes = ", 12);
+    text[2998] = '4';
+    text[2999] = '\0';
+    refuse(text, 1, "line longer");
+}
+
 static void test_amounts(void **state)
 {
     (void)state;
@@ -169,8 +180,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads),   cmocka_unit_test(test_long_window_names),
-        cmocka_unit_test(test_refuses), cmocka_unit_test(test_amounts),
-        cmocka_unit_test(test_files),   cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_refuses), cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_amounts), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_garbage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

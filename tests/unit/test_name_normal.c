@@ -82,6 +82,8 @@ static void test_rust_and_abi(void **state)
          "std::vector<int,std::allocator<int>>::push_back(int &&)");
     assert_string_equal(normal("operator new(unsigned long)"), "operator new(unsigned long)");
     assert_string_equal(normal("g::h0123456789abcde"), "g::h0123456789abcde"); /* 15 digits */
+    assert_string_equal(normal("g::hello_from_abroad"),
+                        "g::hello_from_abroad"); /* h and 16 letters */
     assert_string_equal(normal("std::array<int, 3>::at[abc]"), "std::array<int,3>::at[abc]");
     assert_string_equal(normal(""), "");
 }

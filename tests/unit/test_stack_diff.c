@@ -148,6 +148,16 @@ static void test_inserted_frame(void **state)
     assert_false(rows[0].ambiguous);
 }
 
+static void test_two_frames_inserted_apart(void **state)
+{
+    (void)state;
+    put(DIFF_BEFORE, "main>one>two>three>four>leaf", 5);
+    put(DIFF_AFTER, "main>one>x>two>three>y>four>leaf", 6);
+    put(DIFF_AFTER, "start", 1);
+    assert_int_equal(run(), 2);
+    expect(0, DIFF_MORE, DIFF_MATCH_SIMILAR, 1, "two", "x");
+}
+
 static void test_inserted_frame_same_count_is_no_row(void **state)
 {
     (void)state;
@@ -363,6 +373,7 @@ int main(void)
         CASE(test_more_fewer_new_gone_by_impact),
         CASE(test_same_functions_add_up),
         CASE(test_inserted_frame),
+        CASE(test_two_frames_inserted_apart),
         CASE(test_inserted_frame_same_count_is_no_row),
         CASE(test_wrapper_at_the_leaf),
         CASE(test_renamed_lambda),
