@@ -10,7 +10,7 @@
 
 #include "runtime/collector.h"
 #include "runtime/context.h"
-#include "runtime/record.h"
+#include "runtime/recording.h"
 #include "runtime/slow.h"
 #include "runtime/windows.h"
 

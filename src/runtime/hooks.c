@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "runtime/context.h"
-#include "runtime/record_fast.h"
+#include "runtime/recording_fast.h"
 #include "runtime/slow.h"
 
 /*

@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -69,6 +70,8 @@ static bool prepare_tables(void)
     dlerror(); /* a message of a failed look-up must not reach the program... */
     dlerror(); /* ...nor stay allocated */
     runtime.glibc_malloc = glibc;
+    if (!glibc)
+        real_guard();
     if (glibc)
         runtime.heap = (LiveMap){.root = livemap_heap_root, .shift = 5};
     return livemap_init(&runtime.heap, 3) == 0 && stacks_init() == 0 && slots_init() &&
@@ -171,9 +174,21 @@ static void go_silent(void)
 
 /* ---- the constructor ------------------------------------------------------------------------- */
 
+/* In a program that is not position independent, `malloc` may resolve to the program's own jump to
+ * ours: then its symbol there is an undefined one. */
+static bool is_plt_entry(void *found)
+{
+    int (*address_info)(const void *, Dl_info *, void **, int) = dlsym(RTLD_DEFAULT, "dladdr1");
+    Dl_info info;
+    ElfW(Sym) *symbol = NULL;
+    return address_info && address_info(found, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+           symbol->st_shndx == SHN_UNDEF;
+}
+
 static void check_interposition(void)
 {
-    if (dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc)
+    void *found = dlsym(RTLD_DEFAULT, "malloc");
+    if (found != (void *)malloc && !is_plt_entry(found))
         runtime.warning = "another malloc stands before the recorder (the program defines its own, "
                           "or another library is preloaded first): its allocations are not seen";
 }

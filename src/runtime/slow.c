@@ -4,9 +4,11 @@
  * passes through: while booting, in silent processes, in a vfork child, on a paused thread (whose
  * releases of counted blocks still count).
  *
- * Threads are noticed to end by a pthread key whose destructor gives the state free; a later call on
- * the same thread simply adopts again. Keys below 32 live in the thread's descriptor, so setting
- * ours allocates nothing; where we could not get such a key, the collector finds dead owners.
+ * Threads are noticed to end by a pthread key. Destructors run in rounds; ours puts its value back
+ * until the last one, so that what the program's destructors do is still counted by the state that
+ * knows their blocks, and then gives the state free. What libc itself releases after that adopts a
+ * state for the one call. Keys below 32 live in the thread's descriptor, so setting ours allocates
+ * nothing; where we could not get such a key, the collector finds dead owners.
  */
 #include "runtime/slow.h"
 
@@ -14,19 +16,26 @@
 #include <string.h>
 
 #include "runtime/collector.h"
-#include "runtime/record.h"
+#include "runtime/recording.h"
 
-enum { INLINE_KEYS = 32 };
+enum { INLINE_KEYS = 32, LAST_ROUND = 4 /* PTHREAD_DESTRUCTOR_ITERATIONS of glibc */ };
 
 static _Atomic int key_state; /* 0 not tried, 1 in use, 2 none */
 static unsigned thread_key;
 
-static void on_thread_end(void *unused)
+static __thread bool thread_ended __attribute__((tls_model("initial-exec")));
+
+/* ROUND counts the rounds of destructors, from 1. */
+static void on_thread_end(void *round)
 {
-    (void)unused;
     Thread *thread = thread_owner;
     if (!thread || thread == THREAD_BYPASS)
         return;
+    if ((uintptr_t)round < LAST_ROUND) {
+        real.pthread_setspecific(thread_key, (char *)round + 1);
+        return;
+    }
+    thread_ended = true;
     thread_current = &thread_none;
     if (thread_delta(thread))
         record_push(thread, 0);
@@ -63,8 +72,10 @@ static Thread *enter(bool *ret_nested)
         return thread_adopt(atomic_load_explicit(&owner->owner, memory_order_relaxed));
     }
     Thread *thread = thread_adopt(sys_gettid());
-    if (!thread)
-        return NULL;
+    if (!thread || thread_ended) {
+        *ret_nested = true;
+        return thread;
+    }
     thread_owner = THREAD_BYPASS;
     watch_thread_end();
     thread_owner = thread;

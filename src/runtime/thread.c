@@ -97,19 +97,27 @@ static Thread *thread_make(uint32_t tid)
 Thread *thread_adopt(uint32_t tid)
 {
     size_t count = thread_count();
+    Thread *any = NULL;
     for (size_t i = 0; i < count; i++) {
         Thread *thread = thread_get(i);
-        if (thread && atomic_load_explicit(&thread->owner, memory_order_relaxed) == 0 &&
-            thread_claim(thread, tid))
-            return thread;
+        if (!thread || atomic_load_explicit(&thread->owner, memory_order_relaxed) != 0)
+            continue;
+        if (thread->last_owner == tid && thread_claim(thread, tid))
+            return thread; /* its last_block is this thread's */
+        if (!any)
+            any = thread;
+    }
+    if (any && thread_claim(any, tid)) {
+        any->last_block = 0;
+        return any;
     }
     return thread_make(tid);
 }
 
 void thread_release(Thread *thread)
 {
-    thread->last_block = 0;
     thread->paused = 0;
+    thread->last_owner = atomic_load_explicit(&thread->owner, memory_order_relaxed);
     atomic_store_explicit(&thread->owner, 0, memory_order_release);
 }
 

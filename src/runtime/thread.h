@@ -42,6 +42,7 @@ typedef struct Thread {
     uint32_t slots_left;
     Slot *slots_next;
     _Atomic uint32_t owner;   /* thread id, 0: free for adoption. CAS */
+    uint32_t last_owner;      /* thread that gave it free */
     uint32_t index;
     uint32_t paused;
     int64_t live_base;        /* sum of what was pushed: live_base + delta = net of this state */

@@ -6,7 +6,7 @@
 
 #include "format/wire.h"
 #include "memhawk.h"
-#include "runtime/record.h"
+#include "runtime/recording.h"
 #include "runtime/thread.h"
 
 /*

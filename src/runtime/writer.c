@@ -25,7 +25,7 @@
 #include "runtime/livemap.h"
 #include "runtime/log.h"
 #include "runtime/output.h"
-#include "runtime/record.h"
+#include "runtime/recording.h"
 #include "runtime/runtime.h"
 #include "runtime/thread.h"
 #include "runtime/windows.h"

@@ -16,7 +16,7 @@
 
 /*
  * Recording one allocation or release, whatever it takes: the general path. The hooks try
- * record_fast.h first, which does the same for the common case. The caller has set thread_current to
+ * recording_fast.h first, which does the same for the common case. The caller has set thread_current to
  * NULL, so that a signal handler that allocates meanwhile uses a state of its own.
  * Bans: system calls and locks outside the rare branches, libc calls, errno.
  */

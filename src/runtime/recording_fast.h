@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/record.h"
+#include "runtime/recording.h"
 #include "unwind/memo.h"
 
 /*

@@ -9,7 +9,7 @@
  * thread has the counters summed as they are (collector_capture). So a peak of milliseconds has its
  * composition, and growth costs nothing.
  */
-#include "runtime/record.h"
+#include "runtime/recording.h"
 
 #include "runtime/collector.h"
 #include "runtime/windows.h"
