@@ -553,13 +553,54 @@ static bool is_renumbered(const StackDiff *diff, const DiffRow *row)
     return kin->count[0] > 0 && kin->count[1] > 0 && kin->count[0] != kin->count[1];
 }
 
+/* ---- nothing in common -------------------------------------------------------------------------
+ */
+
+/* Frames that any two programs share. */
+static bool is_everywhere(const Frame *frame)
+{
+    return strcmp(frame->module, "libc.so") == 0 || strncmp(frame->module, "ld-linux", 8) == 0 ||
+           strcmp(frame->function, "_start") == 0;
+}
+
+/* A frame, other than main, that occurs on both sides. */
+static int has_common_frame(const StackDiff *diff, bool *ret_has)
+{
+    unsigned char *seen = calloc(HASH_COUNT(diff->normals) + 1, 1);
+    bool has = false;
+    if (!seen)
+        return -ENOMEM;
+    for (int s = 0; s < DIFF_SIDES; s++)
+        for (size_t g = 0; g < diff->sides[s].count; g++) {
+            const Group *group = diff->sides[s].groups[g];
+            for (size_t i = 0; i < group->public.depth; i++) {
+                const Frame *frame = diff->frames[group->frames[i]];
+                seen[frame->normal] |= (unsigned char)(1 << s);
+                has = has || (seen[frame->normal] == 3 && !is_everywhere(frame) &&
+                              strcmp(frame->function, "main") != 0);
+            }
+        }
+    free(seen);
+    *ret_has = has;
+    return 0;
+}
+
+static bool is_telling(const StackDiff *diff, const DiffRow *row)
+{
+    if (row->match == DIFF_MATCH_NONE)
+        return false;
+    const Group *group = diff->sides[DIFF_BEFORE].groups[row->group[DIFF_BEFORE]];
+    for (size_t i = 0; i < group->public.depth; i++)
+        if (!is_everywhere(diff->frames[group->frames[i]]))
+            return true;
+    return false;
+}
+
 static void count_row(DiffSummary *summary, const DiffRow *row)
 {
     summary->count[row->kind]++;
     summary->ambiguous += row->ambiguous && row->kind != DIFF_SAME;
     summary->similar += row->match == DIFF_MATCH_RENAMED || row->match == DIFF_MATCH_SIMILAR;
-    if (row->match != DIFF_MATCH_NONE)
-        summary->nothing_in_common = false;
 }
 
 static void fill_row(StackDiff *diff, const StackMatch *match, Metric metric, uint32_t before,
@@ -570,6 +611,8 @@ static void fill_row(StackDiff *diff, const StackMatch *match, Metric metric, ui
     row->ambiguous = stack_match_is_ambiguous(match, before, after) || is_renumbered(diff, row);
     compare_row(diff, metric, row);
     count_row(summary, row);
+    if (is_telling(diff, row))
+        summary->nothing_in_common = false;
     find_differing(diff, row);
 }
 
@@ -583,7 +626,8 @@ int stack_diff_run(StackDiff *diff, Metric metric, const DiffRow **ret_rows,
                    DiffSummary *ret_summary)
 {
     Side *before = &diff->sides[DIFF_BEFORE], *after = &diff->sides[DIFF_AFTER];
-    DiffSummary summary = {.nothing_in_common = before->count > 0 && after->count > 0};
+    DiffSummary summary = {0};
+    bool common = false;
     StackMatch *match = NULL;
     size_t count = 0;
     DiffRow *rows = realloc(diff->rows, (before->count + after->count + 1) * sizeof *rows);
@@ -592,10 +636,12 @@ int stack_diff_run(StackDiff *diff, Metric metric, const DiffRow **ret_rows,
     diff->rows = rows;
     int r = sort_from_root(before);
     r = r < 0 ? r : sort_from_root(after);
+    r = r < 0 ? r : has_common_frame(diff, &common);
     r = r < 0 ? r : pair_all(diff, metric, &match);
     if (r < 0)
         return r;
 
+    summary.nothing_in_common = before->count > 0 && after->count > 0 && !common;
     for (uint32_t i = 0; i < before->count; i++)
         fill_row(diff, match, metric, i, stack_match_partner(match, DIFF_BEFORE, i), &rows[count++],
                  &summary);

@@ -89,7 +89,8 @@ typedef struct DiffSummary {
     size_t count[DIFF_KINDS];
     size_t ambiguous;
     size_t similar;         /* pairs that are not exact, changed or not */
-    bool nothing_in_common; /* both sides have stacks and not one pair was found */
+    bool nothing_in_common; /* both sides have stacks, and share no function but
+                             * those of the C library, main and _start; no pair but of those */
 } DiffSummary;
 
 /*

@@ -152,7 +152,7 @@ class Counts(unittest.TestCase):
 class Threads(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.program = build("threads.c")
+        cls.program = build("window_threads.c")
 
     def test_quiet_beside_ten_million(self):
         output, path = profile(self.program, "noisy")

@@ -296,9 +296,13 @@ static void test_nothing_in_common(void **state)
 {
     (void)state;
     put(DIFF_BEFORE, "main>a", 7);
-    put(DIFF_AFTER, "start>b>c", 7);
+    put(DIFF_AFTER, "main>b>c", 7);
+    both("_start>libc.so.6!setlocale", 1);
     assert_int_equal(run(), 2);
     assert_true(summary.nothing_in_common);
+    put(DIFF_AFTER, "main>a>d>e>f", 7); /* another path, but a function of the program */
+    assert_int_equal(run(), 3);
+    assert_false(summary.nothing_in_common);
 }
 
 static void test_empty_sides(void **state)
