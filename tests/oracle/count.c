@@ -187,6 +187,7 @@ static void start(void)
         slots = new_slots(slot_bits);
     }
     mark_ours();
+    sequence++; /* an inherited block is not this process' allocation, so never temporary */
     memset(&now, 0, sizeof(now));
     now.live_count = now.inherited_count = count;
     now.live_bytes = now.inherited_bytes = now.peak_bytes = bytes;
@@ -332,9 +333,37 @@ static void block_untake(const Block *block)
     done();
 }
 
-EXPORT void *malloc(size_t size)
+/* The exported names call no exported name: another preload may stand before us. */
+static void *alloc(size_t size)
 {
     return block_put(__libc_malloc(size), size);
+}
+
+static void *alloc_aligned(size_t alignment, size_t size)
+{
+    return block_put(__libc_memalign(alignment, size), size);
+}
+
+static void *change(void *pointer, size_t size)
+{
+    Block block;
+    bool known;
+    void *moved;
+
+    if (!pointer)
+        return alloc(size);
+    known = block_take(pointer, &block);
+    moved = __libc_realloc(pointer, size);
+    if (moved)
+        block_put(moved, size);
+    else if (known && size != 0)
+        block_untake(&block);
+    return moved;
+}
+
+EXPORT void *malloc(size_t size)
+{
+    return alloc(size);
 }
 
 EXPORT void *calloc(size_t count, size_t size)
@@ -354,19 +383,7 @@ EXPORT void free(void *pointer)
 
 EXPORT void *realloc(void *pointer, size_t size)
 {
-    Block block;
-    bool known;
-    void *moved;
-
-    if (!pointer)
-        return malloc(size);
-    known = block_take(pointer, &block);
-    moved = __libc_realloc(pointer, size);
-    if (moved)
-        block_put(moved, size);
-    else if (known && size != 0)
-        block_untake(&block);
-    return moved;
+    return change(pointer, size);
 }
 
 EXPORT void *reallocarray(void *pointer, size_t count, size_t size)
@@ -377,17 +394,17 @@ EXPORT void *reallocarray(void *pointer, size_t count, size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    return realloc(pointer, bytes);
+    return change(pointer, bytes);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
-    return block_put(__libc_memalign(alignment, size), size);
+    return alloc_aligned(alignment, size);
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
-    return memalign(alignment, size);
+    return alloc_aligned(alignment, size);
 }
 
 EXPORT int posix_memalign(void **ret_pointer, size_t alignment, size_t size)
@@ -396,7 +413,7 @@ EXPORT int posix_memalign(void **ret_pointer, size_t alignment, size_t size)
 
     if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0)
         return EINVAL;
-    pointer = memalign(alignment, size);
+    pointer = alloc_aligned(alignment, size);
     if (!pointer)
         return ENOMEM;
     *ret_pointer = pointer;
