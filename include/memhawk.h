@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-/* ---- types ---------------------------------------------------------------------------------- */
+/* ---- types -------------------------------------------------------------------------------- */
 
 /* What a window counts: the calls of the thread that began it, or of all threads. */
 enum memhawk_scope { MEMHAWK_THREAD = 0, MEMHAWK_PROCESS = 1 };
@@ -100,7 +100,7 @@ MEMHAWK_IMPORTED_ int memhawk_v1_free(const void *ptr);
 #define MEMHAWK_FIND_(call, name) ((call) = &(name))
 #endif
 
-/* ---- the API --------------------------------------------------------------------------------- */
+/* ---- the API ------------------------------------------------------------------------------ */
 
 /* 1 while the profiler is in the process and records; else 0 (absent, or silent in this child of a
  * fork). Lets a test decide: skip, or fail. Async-signal-safe. */

@@ -108,9 +108,7 @@ static char *stacks_text(const CheckResult *result)
     return fclose(to) == 0 ? text : NULL;
 }
 
-/* ---- JUnit
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- JUnit -------------------------------------------------------------------------------- */
 
 /* XML 1.0 has no control characters, not even escaped. */
 static int write_xml(const char *text, FILE *out)
@@ -171,9 +169,7 @@ int check_write_junit(const CheckReport *report, FILE *out)
     return r < 0 ? r : ferror(out) ? -EIO : 0;
 }
 
-/* ---- GitHub
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- GitHub ------------------------------------------------------------------------------- */
 
 /* Workflow commands escape %, CR and LF; in properties also : and ,. */
 static void write_command(const char *text, bool property, FILE *out)

@@ -47,8 +47,7 @@ Values compare_window_values(const WindowFigures *figures)
                     }};
 }
 
-/* ---- values -------------------------------------------------------------------------------------
- */
+/* ---- values ------------------------------------------------------------------------------- */
 
 static bool is_zero(const Values *values)
 {

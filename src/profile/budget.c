@@ -61,8 +61,7 @@ static int fail(Parser *parser, const char *format, ...)
     return -EINVAL;
 }
 
-/* ---- amounts ------------------------------------------------------------------------------------
- */
+/* ---- amounts ------------------------------------------------------------------------------ */
 
 static int unit_of(const char *text, double *ret_factor)
 {
@@ -306,8 +305,8 @@ static int parse_value(Parser *parser, BudgetLimit limit, char *text, uint64_t *
 
 static int parse_key(Parser *parser, char *text)
 {
-    BudgetLimit limit;
-    uint64_t value;
+    BudgetLimit limit = BUDGET_LIMITS;
+    uint64_t value = 0;
     char *key = take_bare(&text), *end = text;
     text = skip_blanks(text);
     if (end == key || *text != '=')

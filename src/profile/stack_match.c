@@ -120,8 +120,7 @@ bool stack_match_is_ambiguous(const StackMatch *match, uint32_t before, uint32_t
            (after != ID_NONE && match->stacks[1][after].ambiguous);
 }
 
-/* ---- likeness ----------------------------------------------------------------------------------
- */
+/* ---- likeness ----------------------------------------------------------------------------- */
 
 static size_t common_subsequence(uint16_t *table, const uint32_t *a, size_t a_length,
                                  const uint32_t *b, size_t b_length)
@@ -188,8 +187,7 @@ static size_t find_shared_outer(const StackMatch *match)
     return first ? shared : 0;
 }
 
-/* ---- candidates --------------------------------------------------------------------------------
- */
+/* ---- candidates --------------------------------------------------------------------------- */
 
 /* Keys of a stack: all frames as one hash, then each of the innermost ones. */
 static size_t make_keys(const Stack *stack, uint64_t keys[KEYS_MAX])
