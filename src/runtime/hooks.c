@@ -57,7 +57,7 @@ EXPORT void free(void *block)
     real.free(block);
     return;
 slow:
-    slow_free(block);
+    slow_free(block, CALLER_PC());
 }
 
 EXPORT void *calloc(size_t count, size_t size)

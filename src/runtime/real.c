@@ -16,7 +16,6 @@
 
 #include "base/bits.h"
 #include "runtime/slow.h"
-#include "runtime/thread.h"
 
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 
@@ -103,100 +102,6 @@ bool real_resolve(void)
     }
     return true;
 }
-
-/* ---- other allocators ------------------------------------------------------------------------ */
-
-static Real guarded;
-
-typedef struct Guard {
-    Thread *current, *owner;
-} Guard;
-
-static Guard guard_enter(void)
-{
-    Guard guard = {thread_current, thread_owner};
-    thread_current = &thread_none;
-    thread_owner = THREAD_BYPASS;
-    return guard;
-}
-
-static void guard_leave(Guard *guard)
-{
-    thread_owner = guard->owner;
-    thread_current = guard->current;
-}
-
-#define GUARDED __attribute__((cleanup(guard_leave), unused)) Guard guard = guard_enter()
-
-static void *guarded_malloc(size_t size)
-{
-    GUARDED;
-    return guarded.malloc(size);
-}
-
-static void guarded_free(void *block)
-{
-    GUARDED;
-    guarded.free(block);
-}
-
-static void *guarded_calloc(size_t count, size_t size)
-{
-    GUARDED;
-    return guarded.calloc(count, size);
-}
-
-static void *guarded_realloc(void *block, size_t size)
-{
-    GUARDED;
-    return guarded.realloc(block, size);
-}
-
-static void *guarded_memalign(size_t alignment, size_t size)
-{
-    GUARDED;
-    return guarded.memalign(alignment, size);
-}
-
-static void *guarded_aligned_alloc(size_t alignment, size_t size)
-{
-    GUARDED;
-    return guarded.aligned_alloc(alignment, size);
-}
-
-static int guarded_posix_memalign(void **ret_block, size_t alignment, size_t size)
-{
-    GUARDED;
-    return guarded.posix_memalign(ret_block, alignment, size);
-}
-
-static void *guarded_valloc(size_t size)
-{
-    GUARDED;
-    return guarded.valloc(size);
-}
-
-static void *guarded_pvalloc(size_t size)
-{
-    GUARDED;
-    return guarded.pvalloc(size);
-}
-
-void real_guard(void)
-{
-    guarded = real;
-    real.malloc = guarded_malloc;
-    real.free = guarded_free;
-    real.calloc = guarded_calloc;
-    real.realloc = guarded_realloc;
-    real.memalign = guarded_memalign;
-    real.aligned_alloc = guarded_aligned_alloc;
-    real.posix_memalign = guarded_posix_memalign;
-    real.valloc = guarded_valloc;
-    real.pvalloc = guarded_pvalloc;
-}
-
-/* ---- early pool ------------------------------------------------------------------------------ */
 
 void *early_alloc(size_t bytes)
 {

@@ -48,10 +48,6 @@ extern HIDDEN Real real;
 /* Fills `real`. False when malloc itself cannot be found. */
 bool real_resolve(void);
 
-/* For allocators other than glibc's, which may call one function of the family from another through
- * the hooks: from now on calls into them pass the hooks uncounted. */
-void real_guard(void);
-
 /* The early pool: 16-byte aligned, zeroed, never reused; NULL when used up. */
 void *early_alloc(size_t bytes);
 bool early_owns(const void *block);

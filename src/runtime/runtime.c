@@ -70,13 +70,17 @@ static bool prepare_tables(void)
     dlerror(); /* a message of a failed look-up must not reach the program... */
     dlerror(); /* ...nor stay allocated */
     runtime.glibc_malloc = glibc;
-    if (!glibc)
-        real_guard();
     if (glibc)
         runtime.heap = (LiveMap){.root = livemap_heap_root, .shift = 5};
-    return livemap_init(&runtime.heap, 3) == 0 && stacks_init() == 0 && slots_init() &&
-           (runtime.config.unwind == CONFIG_UNWIND_NONE ||
-            unwind_init(arena_for_unwinder) == 0);
+    if (livemap_init(&runtime.heap, 3) < 0 || stacks_init() < 0 || !slots_init() ||
+        unwind_init(arena_for_unwinder) < 0)
+        return false;
+    const UnwindModule *module = unwind_module_find((FrameWord)real.malloc);
+    if (!glibc && module) {
+        runtime.allocator_start = module->start;
+        runtime.allocator_bytes = module->end - module->start;
+    }
+    return true;
 }
 
 void runtime_boot(void)

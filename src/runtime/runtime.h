@@ -34,6 +34,8 @@ typedef struct Runtime {
     char folder[4096];       /* absolute, for the profile's file */
     char short_name[80];     /* of the program */
     const void *allocator;   /* address inside the real malloc */
+    uintptr_t allocator_start; /* another allocator than glibc's may call the hooks itself (calloc */
+    uintptr_t allocator_bytes; /* through malloc): calls from its module pass through. glibc: 0 */
     const char *warning;     /* for the profile; NULL: none */
     _Atomic uint64_t loss_live_map, loss_missed_frees, loss_reentrant, loss_windows, loss_write;
 

@@ -116,11 +116,16 @@ void slow_adopt(void)
         leave(thread, nested);
 }
 
+static bool from_allocator(uint64_t pc)
+{
+    return pc - runtime.allocator_start < runtime.allocator_bytes;
+}
+
 void *slow_record_alloc(void *block, size_t size, uint64_t pc, uint64_t sp, uint64_t fp)
 {
     const UnwindContext context = {.pc = pc, .sp = sp, .fp = fp};
-    if (UNLIKELY(!block))
-        return NULL;
+    if (UNLIKELY(!block) || UNLIKELY(from_allocator(pc)))
+        return block;
     bool nested = false;
     Thread *thread = thread_active();
     if (thread)
@@ -194,18 +199,18 @@ static void free_general(Thread *thread, void *block)
     thread_current = thread;
 }
 
-void slow_free(void *block)
+void slow_free(void *block, uint64_t pc)
 {
     if (!block || early_owns(block))
         return;
     Thread *thread = thread_active();
-    if (thread) {
+    if (thread && !from_allocator(pc)) {
         free_general(thread, block);
         real.free(block);
         return;
     }
     ready();
-    uint64_t value = in_bypass() ? 0 : forget(block);
+    uint64_t value = in_bypass() || from_allocator(pc) ? 0 : forget(block);
     if (value)
         slow_record_free(value, block, record_usable(block));
     real.free(block);
@@ -226,7 +231,7 @@ void *slow_realloc(void *block, size_t size, uint64_t pc, uint64_t sp, uint64_t 
         return realloc_early(block, size, pc, sp, fp);
     if (block)
         ready();
-    uint64_t value = !block || in_bypass() ? 0 : forget(block);
+    uint64_t value = !block || in_bypass() || from_allocator(pc) ? 0 : forget(block);
     size_t usable = value ? record_usable(block) : 0;
     void *fresh = real.realloc(block, size);
     if (!fresh && size) {

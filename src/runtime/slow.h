@@ -18,7 +18,7 @@ __attribute__((noinline)) void *slow_record_alloc(void *block, size_t size, uint
 /* Records the release of a block whose entry VALUE is cleared already. */
 __attribute__((noinline)) void slow_record_free(uint64_t value, const void *block, size_t usable);
 /* The whole of free and of realloc. */
-__attribute__((noinline)) void slow_free(void *block);
+__attribute__((noinline)) void slow_free(void *block, uint64_t pc);
 __attribute__((noinline)) void *slow_realloc(void *block, size_t size, uint64_t pc, uint64_t sp,
                                              uint64_t fp);
 
