@@ -196,6 +196,10 @@ class Profile:
             if one(s, 1) in self.stacks:
                 raise BadFile("stack %d defined twice" % one(s, 1))
             self.stacks[one(s, 1)] = tuple(packed(s[2]))
+            missing = [p for p in self.stacks[one(s, 1)] if p not in self.frames]
+            if missing:
+                raise BadFile("stack %d (flags %d) uses frame %d, which is not defined"
+                              % (one(s, 1), one(s, 100), missing[0]))
             self.flags[one(s, 1)] = one(s, 100)
         for data in m[2]:
             t = fields(data)
