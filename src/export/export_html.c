@@ -257,8 +257,9 @@ static char *view_subtitle(const View *view)
     number_duration(to, view->at_ns > first ? view->at_ns - first : 0);
     number_duration(from, view->from_ns > first ? view->from_ns - first : 0);
     char *moment = NULL;
-    int n = view->window     ? asprintf(&moment, "window %s, %s iterations", view->window->name,
-                                        number_count(from, (int64_t)view->window->iterations))
+    int n = view->window     ? asprintf(&moment, "window %s, %s iteration%s", view->window->name,
+                                        number_count(from, (int64_t)view->window->iterations),
+                                    view->window->iterations == 1 ? "" : "s")
             : view->interval ? asprintf(&moment, "from %s to %s", from, to)
                              : asprintf(&moment, "at %s%s", view->at_peak ? "the peak, " : "", to);
     if (n >= 0 &&

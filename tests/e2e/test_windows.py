@@ -110,6 +110,7 @@ class Counts(unittest.TestCase):
                          [2, 2, 13, 13 + 10 * 3 + 89 * 2])
         self.assertEqual(all_["max"]["bytes"], 532)
         self.assertEqual(all_["total"]["bytes"], 100 * 32 + 11 * 7 + 10 * 500)
+        self.assertEqual(len(document["stacks"]), 3)  # two calls of take from one function are one
         by_site = {s["frames"][0]["function"]: s for s in document["stacks"]}
         self.assertEqual(by_site["take"]["iterations"], 100)
         self.assertTrue(by_site["take"]["in_all"])
@@ -119,6 +120,14 @@ class Counts(unittest.TestCase):
         self.assertFalse(by_site["take_zeroed"]["in_all"])
         self.assertEqual(by_site["resize"]["iterations"], 10)
         self.assertEqual(by_site["resize"]["total"]["bytes"], 5000)
+
+    def test_limits_are_those_of_the_worst_iteration(self):
+        # most iterations peak at 32 bytes, every tenth at 532
+        memhawk("check", self.path, "--window", "repeated", "--max-peak", "532",
+                "--max-allocations", "13")
+        for limit in (("--max-peak", "531"), ("--max-allocations", "12")):
+            out, _ = memhawk("check", self.path, "--window", "repeated", *limit, expect=1)
+            self.assertIn("of 100 iterations are like the worst", out)
 
     def test_every_format(self):
         for name in ("text", "json", "folded", "html", "pprof", "speedscope"):
@@ -275,6 +284,17 @@ class Cost(unittest.TestCase):
         for line in output.splitlines():
             scope, ns = line.split()
             self.assertLess(int(ns), 20000, scope)
+
+    def test_instructions_of_a_pair(self):
+        """The clock depends on the machine, this does not: measured 850, bar 3000."""
+        if not shutil.which("valgrind"):
+            self.skipTest("no valgrind")
+        folder = tempfile.mkdtemp(dir=WORK)
+        run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + folder + "/out",
+                              "--toggle-collect=pair", build("cost.c"), "1000"], cwd=folder,
+                             stderr=subprocess.PIPE, text=True, check=True,
+                             env={**os.environ, "LD_PRELOAD": OPTIONS.library})
+        self.assertLess(int(re.search(r"Collected : (\d+)", run.stderr).group(1)), 3000 * 1000)
 
 
 class Diff(unittest.TestCase):
