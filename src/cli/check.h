@@ -78,7 +78,7 @@ int check_baseline(const Session *baseline, const Session *session, const char *
                    CheckReport *report);
 
 /* Shared by the two: copies a stack of a profile for showing. 0 or -ENOMEM. */
-int check_copy_stack(const Session *session, uint32_t stack, CheckStack *ret_stack);
+int check_copy_stack(const Session *session, uint32_t stack, CheckStack *to);
 /* Reasons not to trust figures that pass: NULL, or words. For a window, or NULL for the run. */
 const char *check_doubt(const Session *session, const ProfileWindow *window);
 

@@ -46,11 +46,11 @@ const CompareTotals *compare_totals(const Compare *compare, DiffSide side);
  * its stacks, largest value first; several when a function calls from several lines. Writes at most
  * CAPACITY, returns how many there are. Costs a look at each stack of the group.
  */
-size_t compare_sites(const Compare *compare, DiffSide side, uint32_t group, size_t index,
+size_t compare_sites(const Compare *compare, DiffSide which, uint32_t group, size_t index,
                      Metric metric, CompareSite *ret_sites, size_t capacity);
 
 /* STACK_* flags of all stacks of the group together: to say that they end early. */
-uint32_t compare_flags(const Compare *compare, DiffSide side, uint32_t group);
+uint32_t compare_flags(const Compare *compare, DiffSide which, uint32_t group);
 
 /*
  * Finds a window as the user names it: by its exact name, else by the only one whose name ends in

@@ -76,7 +76,7 @@ const char *stack_diff_function(const StackDiff *diff, uint32_t frame); /* "?" w
 const char *stack_diff_module(const StackDiff *diff, uint32_t frame);   /* normalised */
 
 /* Equal paths are one group. depth 0 is allowed. */
-int stack_diff_add(StackDiff *diff, DiffSide side, const uint32_t *frames, size_t depth,
+int stack_diff_add(StackDiff *diff, DiffSide which, const uint32_t *frames, size_t depth,
                    uint32_t *ret_group);
 size_t stack_diff_group_count(const StackDiff *diff, DiffSide side);
 const DiffGroup *stack_diff_group(const StackDiff *diff, DiffSide side, uint32_t group);
