@@ -11,7 +11,7 @@
 #define COLD        __attribute__((cold, noinline))
 #define EXPORT      __attribute__((visibility("default")))
 /* On declarations of data used in the hooks: no detour through the GOT. */
-#define HIDDEN      __attribute__((visibility("hidden")))
+#define HIDDEN        __attribute__((visibility("hidden")))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static inline uint64_t load_be64(const void *p)
@@ -34,8 +34,7 @@ static inline void store_be64(void *p, uint64_t v)
  */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
 {
-    unsigned __int128 product =
-        (unsigned __int128)(hash ^ word ^ UINT64_C(0x9e3779b97f4a7c15)) *
-        (UINT64_C(0xe7037ed1a0b428db) ^ (word << 1));
+    unsigned __int128 product = (unsigned __int128)(hash ^ word ^ UINT64_C(0x9e3779b97f4a7c15)) *
+                                (UINT64_C(0xe7037ed1a0b428db) ^ (word << 1));
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }

@@ -22,8 +22,7 @@ static bool lock_wait(Lock *lock, uint32_t tid, uint64_t deadline_ns)
         uint32_t seen = atomic_load_explicit(&lock->word, memory_order_relaxed);
         if (seen == 0) {
             if (atomic_compare_exchange_strong_explicit(&lock->word, &seen, tid | LOCK_WAITERS,
-                                                        memory_order_acquire,
-                                                        memory_order_relaxed))
+                                                        memory_order_acquire, memory_order_relaxed))
                 return true;
             continue;
         }

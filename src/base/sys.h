@@ -32,10 +32,10 @@ static inline long sys_call6(long nr, long a, long b, long c, long d, long e, lo
     SYS_CALL_PICK(__VA_ARGS__, sys_call_6, sys_call_5, sys_call_4, sys_call_3, sys_call_2,         \
                   sys_call_1, sys_call_0)                                                          \
     (__VA_ARGS__)
-#define sys_call_0(n) sys_call6(n, 0, 0, 0, 0, 0, 0)
-#define sys_call_1(n, a) sys_call6(n, (long)(a), 0, 0, 0, 0, 0)
-#define sys_call_2(n, a, b) sys_call6(n, (long)(a), (long)(b), 0, 0, 0, 0)
-#define sys_call_3(n, a, b, c) sys_call6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define sys_call_0(n)             sys_call6(n, 0, 0, 0, 0, 0, 0)
+#define sys_call_1(n, a)          sys_call6(n, (long)(a), 0, 0, 0, 0, 0)
+#define sys_call_2(n, a, b)       sys_call6(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define sys_call_3(n, a, b, c)    sys_call6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define sys_call_4(n, a, b, c, d) sys_call6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define sys_call_5(n, a, b, c, d, e)                                                               \
     sys_call6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)

@@ -14,9 +14,8 @@ bool wire_reserve(WireBuffer *buffer, size_t more)
     size_t capacity = buffer->capacity ? buffer->capacity : 4096;
     while (capacity - buffer->bytes < more)
         capacity *= 2;
-    uint8_t *data = buffer->grow ? buffer->grow(buffer->data, buffer->bytes, buffer->capacity,
-                                                capacity)
-                                 : NULL;
+    uint8_t *data =
+        buffer->grow ? buffer->grow(buffer->data, buffer->bytes, buffer->capacity, capacity) : NULL;
     if (!data) {
         buffer->failed = true;
         return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The functions of include/memhawk.h. Each runs with thread_current cleared, as a hook does, so that
- * nothing of it is counted and a signal handler that allocates meanwhile is right.
+ * The functions of include/memhawk.h. Each runs with thread_current cleared, as a hook does, so
+ * that nothing of it is counted and a signal handler that allocates meanwhile is right.
  */
 #define MEMHAWK_RUNTIME
 #include "memhawk.h"

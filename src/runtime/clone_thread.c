@@ -13,9 +13,8 @@
 /* The parameters are used where the calling convention puts them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-__attribute__((naked)) long clone_thread(unsigned long flags, void *stack_top,
-                                         uint32_t *parent_tid, uint32_t *child_tid, void *tls,
-                                         void (*entry)(void))
+__attribute__((naked)) long clone_thread(unsigned long flags, void *stack_top, uint32_t *parent_tid,
+                                         uint32_t *child_tid, void *tls, void (*entry)(void))
 {
     __asm__ volatile("mov %%rcx, %%r10\n\t"
                      "mov $56, %%eax\n\t" /* clone */

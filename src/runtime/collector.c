@@ -8,11 +8,11 @@
  *   - no thread-specific data, no stack cache, no setuid broadcast waits for us.
  * It also shares neither file descriptors nor the current folder (no CLONE_FILES, no CLONE_FS): the
  * program may close all descriptors, sees the numbers that it expects, and may chdir or chroot.
- * What it inherited in its own table it closes at once. Under valgrind, or where the kernel refuses,
- * the ordinary sharing flags are used, and every write makes sure the file is still ours.
+ * What it inherited in its own table it closes at once. Under valgrind, or where the kernel
+ * refuses, the ordinary sharing flags are used, and every write makes sure the file is still ours.
  *
- * All signals are blocked in it. Its thread pointer leads to zeroed memory of its own with the stack
- * guard copied, and it calls nothing that uses thread-local storage but through that.
+ * All signals are blocked in it. Its thread pointer leads to zeroed memory of its own with the
+ * stack guard copied, and it calls nothing that uses thread-local storage but through that.
  *
  * Requests: `asked` counts them, `done` follows. Whoever asks waits for its number.
  */
@@ -33,12 +33,12 @@
 
 enum { STACK_BYTES = 256 << 10, TLS_BELOW = 64 << 10, TLS_ABOVE = 8 << 10, CHECK_NS = 100000000 };
 
-static char *space;             /* [stack][tls] */
-static uint32_t thread_id;      /* cleared by the kernel when the thread is gone */
+static char *space;        /* [stack][tls] */
+static uint32_t thread_id; /* cleared by the kernel when the thread is gone */
 static _Atomic uint32_t asked, done, started;
 static _Atomic int end_reason, end_status;
 static const Sums *start_inherited;
-static Lock inline_lock;        /* snapshots without a collector */
+static Lock inline_lock; /* snapshots without a collector */
 static uint64_t capture_cost_ns, last_capture_ns;
 
 /* All but stderr, which open_file may need for its one line. */

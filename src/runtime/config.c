@@ -187,8 +187,7 @@ static void read_environ(Config *config, int fd)
 
 void config_read(Config *config)
 {
-    *config = (Config){.enabled = true, .interval_ms = 1000, .depth = 64,
-                       .log = CONFIG_LOG_WARN};
+    *config = (Config){.enabled = true, .interval_ms = 1000, .depth = 64, .log = CONFIG_LOG_WARN};
     long fd = sys_call(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;

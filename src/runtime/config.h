@@ -11,8 +11,17 @@
  * value gets one line on stderr, when logging allows, and the default.
  */
 typedef enum ConfigUnwind { CONFIG_UNWIND_CFI, CONFIG_UNWIND_FP, CONFIG_UNWIND_NONE } ConfigUnwind;
-typedef enum ConfigFollow { CONFIG_FOLLOW_ALL, CONFIG_FOLLOW_NONE, CONFIG_FOLLOW_REGEX } ConfigFollow;
-typedef enum ConfigLog { CONFIG_LOG_OFF, CONFIG_LOG_ERROR, CONFIG_LOG_WARN, CONFIG_LOG_INFO } ConfigLog;
+typedef enum ConfigFollow {
+    CONFIG_FOLLOW_ALL,
+    CONFIG_FOLLOW_NONE,
+    CONFIG_FOLLOW_REGEX
+} ConfigFollow;
+typedef enum ConfigLog {
+    CONFIG_LOG_OFF,
+    CONFIG_LOG_ERROR,
+    CONFIG_LOG_WARN,
+    CONFIG_LOG_INFO
+} ConfigLog;
 
 typedef struct Config {
     bool enabled;

@@ -4,9 +4,9 @@
 #include "unwind/unwind.h"
 
 /*
- * CALLER_PC(), _SP(), _FP() and CONTEXT(): registers of the caller of the function it stands in. Only for sources that meson
- * compiles with hooks_args: rbp is then the caller's (gcc, -ffixed-rbp) or is found in the frame
- * (clang, -fno-omit-frame-pointer).
+ * CALLER_PC(), _SP(), _FP() and CONTEXT(): registers of the caller of the function it stands in.
+ * Only for sources that meson compiles with hooks_args: rbp is then the caller's (gcc, -ffixed-rbp)
+ * or is found in the frame (clang, -fno-omit-frame-pointer).
  */
 #if defined(__clang__)
 #define CALLER_PC() (((uint64_t *)__builtin_frame_address(0))[1])

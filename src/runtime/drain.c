@@ -9,9 +9,9 @@
  *      go below zero.
  * On the general path a thread counts, passes a barrier, and then looks at the epoch; so an update
  * in flight is in this drain or noted for the next. The fast path looks first: one release or
- * allocation below 64 KiB that is in flight on a thread may be noted only with the next touch of its
- * stack. The sweep at the end looks at every slot, so that the last snapshot is exact. Sums are made
- * anew from cumulative counters, so a drain that was cut by fork does no harm.
+ * allocation below 64 KiB that is in flight on a thread may be noted only with the next touch of
+ * its stack. The sweep at the end looks at every slot, so that the last snapshot is exact. Sums are
+ * made anew from cumulative counters, so a drain that was cut by fork does no harm.
  *
  * Cost: one cache line per (stack, thread) that changed. Lock: drain_lock.
  */
@@ -46,9 +46,9 @@ static bool changed_room(void)
     if (state->changed_count < state->changed_capacity)
         return true;
     uint32_t capacity = state->changed_capacity ? state->changed_capacity * 2 : 1024;
-    uint8_t *fresh = drain_grow((uint8_t *)state->changed, state->changed_count * sizeof(uint32_t),
-                                state->changed_capacity * sizeof(uint32_t),
-                                capacity * sizeof(uint32_t));
+    uint8_t *fresh =
+        drain_grow((uint8_t *)state->changed, state->changed_count * sizeof(uint32_t),
+                   state->changed_capacity * sizeof(uint32_t), capacity * sizeof(uint32_t));
     if (!fresh)
         return false;
     state->changed = (uint32_t *)fresh;

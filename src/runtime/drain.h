@@ -15,13 +15,13 @@
 extern Lock drain_lock;
 
 typedef struct DrainState {
-    Sums total;               /* over all stacks, as of the last drain */
-    uint64_t depth_cut;       /* allocations whose stack is cut, */
-    uint64_t unwind_ended;    /* or ended early */
-    uint32_t *changed;        /* ids that differ from the last written snapshot */
+    Sums total;            /* over all stacks, as of the last drain */
+    uint64_t depth_cut;    /* allocations whose stack is cut, */
+    uint64_t unwind_ended; /* or ended early */
+    uint32_t *changed;     /* ids that differ from the last written snapshot */
     uint32_t changed_count;
     uint32_t changed_capacity;
-    WireBuffer peak;          /* encoded Snapshot.changed of the peak */
+    WireBuffer peak; /* encoded Snapshot.changed of the peak */
     bool peak_valid;
     Sums peak_total;
     uint64_t peak_ns;

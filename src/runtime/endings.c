@@ -3,9 +3,9 @@
  * Endings: exit, _exit, quick_exit, exec. Each writes the last snapshot before the
  * real function; a failed exec goes on recording, and later snapshots follow.
  *
- * exit: our destructor, which libc calls amid its list of exit functions, adds one more to that list.
- * It takes a place that has just become free, so nothing is allocated; it runs after the destructors
- * of all libraries; and it is told the exit status.
+ * exit: our destructor, which libc calls amid its list of exit functions, adds one more to that
+ * list. It takes a place that has just become free, so nothing is allocated; it runs after the
+ * destructors of all libraries; and it is told the exit status.
  *
  * The raw process id tells a vfork child, which shares our memory but must not speak for its
  * parent.
@@ -36,8 +36,7 @@ static _Atomic bool ended;
 
 static bool is_recording(void)
 {
-    return atomic_load(&runtime.mode) == MODE_ON &&
-           runtime.pid == (uint32_t)sys_call(SYS_getpid);
+    return atomic_load(&runtime.mode) == MODE_ON && runtime.pid == (uint32_t)sys_call(SYS_getpid);
 }
 
 void endings_flush(EndReason reason, int status)

@@ -4,8 +4,8 @@
  * common goes to slow.c.
  *
  * Order: a release is recorded before the real free, an allocation after the real allocation, so
- * that an address never belongs to two records at once. Before boot, `real` points to functions that
- * boot first.
+ * that an address never belongs to two records at once. Before boot, `real` points to functions
+ * that boot first.
  *
  * Compiled with rbp untouched (gcc: -ffixed-rbp; clang: a frame pointer), so that the caller's rbp
  * can be handed to the unwinder.

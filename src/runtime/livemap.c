@@ -32,8 +32,8 @@ int livemap_init(LiveMap *map, unsigned shift)
     if (!fresh)
         return -ENOMEM;
     map->shift = shift;
-    if (!__atomic_compare_exchange_n((void **)&map->root, &expected, fresh, false,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (!__atomic_compare_exchange_n((void **)&map->root, &expected, fresh, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
         sys_unmap(fresh, bytes);
     return 0;
 }
@@ -90,8 +90,8 @@ static uint64_t resident_in(void *memory, size_t bytes)
     unsigned char pages[MINCORE_PAGES];
     uint64_t resident = 0;
     for (size_t at = 0; at < bytes; at += (size_t)MINCORE_PAGES * 4096) {
-        size_t span = bytes - at < (size_t)MINCORE_PAGES * 4096 ? bytes - at
-                                                                : (size_t)MINCORE_PAGES * 4096;
+        size_t span =
+            bytes - at < (size_t)MINCORE_PAGES * 4096 ? bytes - at : (size_t)MINCORE_PAGES * 4096;
         if (sys_call(SYS_mincore, (char *)memory + at, span, pages) < 0)
             return resident;
         for (size_t page = 0; page < span / 4096; page++)

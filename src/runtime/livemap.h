@@ -51,8 +51,8 @@ int livemap_init(LiveMap *map, unsigned shift);
 static inline LiveEntry *livemap_find(const LiveMap *map, const void *block)
 {
     uintptr_t address = (uintptr_t)block & ((UINT64_C(1) << 47) - 1);
-    LiveEntry *biased = atomic_load_explicit(&map->root[LIVEMAP_TOP(address)],
-                                             memory_order_acquire);
+    LiveEntry *biased =
+        atomic_load_explicit(&map->root[LIVEMAP_TOP(address)], memory_order_acquire);
     if (UNLIKELY(!biased))
         return NULL;
     return (LiveEntry *)((uintptr_t)biased + (address >> map->shift) * sizeof(LiveEntry));

@@ -3,9 +3,10 @@
  * vfork and dlclose.
  *
  * A vfork child runs in its parent's memory while the parent waits. Its allocations pass through
- * uncounted: before the system call the thread is put into bypass (the thread-local words are shared
- * with the child), and the parent takes it back when it resumes. vfork returns twice on one stack,
- * so the function keeps nothing there: the return address waits in rdi, which the kernel preserves.
+ * uncounted: before the system call the thread is put into bypass (the thread-local words are
+ * shared with the child), and the parent takes it back when it resumes. vfork returns twice on one
+ * stack, so the function keeps nothing there: the return address waits in rdi, which the kernel
+ * preserves.
  *
  * dlclose: the modules are read before and after, so that code of another library at the same
  * address later is known to be other code. dlopen is not interposed, because libc takes the search

@@ -2,9 +2,10 @@
 /*
  * Resolves the real functions eagerly, in one table, while no second thread exists.
  *
- * dlsym is bound to its oldest version so that the library loads on glibc 2.31, where it still lives
- * in libdl (DT_NEEDED names libdl.so.2). A failing dlsym allocates its message: optional names come
- * last, and what is allocated meanwhile comes from the early pool, whose blocks are known for ever.
+ * dlsym is bound to its oldest version so that the library loads on glibc 2.31, where it still
+ * lives in libdl (DT_NEEDED names libdl.so.2). A failing dlsym allocates its message: optional
+ * names come last, and what is allocated meanwhile comes from the early pool, whose blocks are
+ * known for ever.
  */
 #include "runtime/real.h"
 
@@ -27,7 +28,10 @@ static size_t boot_usable_size(void *block);
 
 /* Until boot these boot first; while booting, they serve dlsym from the early pool. */
 Real real = {
-    .malloc = boot_malloc, .calloc = boot_calloc, .realloc = boot_realloc, .free = boot_free,
+    .malloc = boot_malloc,
+    .calloc = boot_calloc,
+    .realloc = boot_realloc,
+    .free = boot_free,
     .malloc_usable_size = boot_usable_size,
 };
 
@@ -40,15 +44,39 @@ static const struct {
     size_t offset;
     bool anywhere; /* not one of ours: RTLD_DEFAULT */
 } names[] = {
-#define NAME(n) {#n, offsetof(Real, n), false}
-    NAME(malloc), NAME(free), NAME(calloc), NAME(realloc), NAME(reallocarray), NAME(memalign),
-    NAME(aligned_alloc), NAME(posix_memalign), NAME(valloc), NAME(pvalloc),
-    NAME(malloc_usable_size), NAME(dlclose), NAME(sigaction), NAME(signal), NAME(sigset),
-    {"__sysv_signal", offsetof(Real, sysv_signal), false}, NAME(_exit), NAME(quick_exit),
-    NAME(execve), NAME(execv), NAME(execvp), NAME(execvpe), NAME(fexecve),
+#define NAME(n)                                                                                    \
+    {                                                                                              \
+#n, offsetof(Real, n), false                                                               \
+    }
+    NAME(malloc),
+    NAME(free),
+    NAME(calloc),
+    NAME(realloc),
+    NAME(reallocarray),
+    NAME(memalign),
+    NAME(aligned_alloc),
+    NAME(posix_memalign),
+    NAME(valloc),
+    NAME(pvalloc),
+    NAME(malloc_usable_size),
+    NAME(dlclose),
+    NAME(sigaction),
+    NAME(signal),
+    NAME(sigset),
+    {"__sysv_signal", offsetof(Real, sysv_signal), false},
+    NAME(_exit),
+    NAME(quick_exit),
+    NAME(execve),
+    NAME(execv),
+    NAME(execvp),
+    NAME(execvpe),
+    NAME(fexecve),
     {"pthread_key_create", offsetof(Real, pthread_key_create), true},
     {"pthread_setspecific", offsetof(Real, pthread_setspecific), true},
-    NAME(execveat), NAME(_Fork), NAME(free_sized), NAME(free_aligned_sized),
+    NAME(execveat),
+    NAME(_Fork),
+    NAME(free_sized),
+    NAME(free_aligned_sized),
 #undef NAME
 };
 

@@ -23,8 +23,8 @@ typedef struct Real {
     void *(*valloc)(size_t);
     void *(*pvalloc)(size_t);
     size_t (*malloc_usable_size)(void *);
-    void (*free_sized)(void *, size_t);                  /* NULL where libc has none */
-    void (*free_aligned_sized)(void *, size_t, size_t);  /* NULL where libc has none */
+    void (*free_sized)(void *, size_t);                 /* NULL where libc has none */
+    void (*free_aligned_sized)(void *, size_t, size_t); /* NULL where libc has none */
     int (*dlclose)(void *);
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
     void (*(*signal)(int, void (*)(int)))(int);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The slow sides of the hot path: a stack or slot seen for the first time, the first touch since the
- * collector looked, pushes of live bytes into the global sum, and rarities of the live map.
+ * The slow sides of the hot path: a stack or slot seen for the first time, the first touch since
+ * the collector looked, pushes of live bytes into the global sum, and rarities of the live map.
  *
  * Peak. Each thread keeps its live delta and pushes it when it leaves a small band. The highest sum
  * is the peak. Its composition is kept not while the heap grows but at the moment when it begins to

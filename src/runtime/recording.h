@@ -16,9 +16,9 @@
 
 /*
  * Recording one allocation or release, whatever it takes: the general path. The hooks try
- * recording_fast.h first, which does the same for the common case. The caller has set thread_current to
- * NULL, so that a signal handler that allocates meanwhile uses a state of its own.
- * Bans: system calls and locks outside the rare branches, libc calls, errno.
+ * recording_fast.h first, which does the same for the common case. The caller has set
+ * thread_current to NULL, so that a signal handler that allocates meanwhile uses a state of its
+ * own. Bans: system calls and locks outside the rare branches, libc calls, errno.
  */
 
 /* What a counter touch adds; lets the slow side compute the counters before it (windows). */
@@ -33,8 +33,8 @@ void record_alloc(Thread *thread, LiveMap *map, void *block, size_t size, size_t
 void record_free(Thread *thread, uint64_t value, const void *block, size_t usable);
 #define RECORD_NO_OVERHEAD SIZE_MAX
 
-/* Pushes the thread's live delta into the global sum; UPCOMING bytes of it are a release that is not
- * in the counters yet. */
+/* Pushes the thread's live delta into the global sum; UPCOMING bytes of it are a release that is
+ * not in the counters yet. */
 void record_push(Thread *thread, int64_t upcoming);
 /* How far below the peak the sum may fall before the peak's composition must be kept, bytes. */
 int64_t record_slack(int64_t peak);

@@ -10,8 +10,8 @@
  * Budget: 80 instructions for a pair without the walk.
  *
  * Common means: the caller's stack is remembered, the slot was touched in this epoch, the block's
- * chunk is smaller than 64 KiB and not mapped by itself (both in one test of the chunk's header: the
- * size, with flag bit 1 for "mapped"), and the live delta stays inside its band.
+ * chunk is smaller than 64 KiB and not mapped by itself (both in one test of the chunk's header:
+ * the size, with flag bit 1 for "mapped"), and the live delta stays inside its band.
  *
  * Every change is one instruction, so a signal handler that allocates in between is harmless; only
  * the look at the memo is guarded by thread_current.
@@ -39,8 +39,8 @@ static inline bool fast_head_is_common(uint64_t head)
 static inline __attribute__((always_inline)) LiveEntry *fast_entry(const void *block)
 {
     uintptr_t address = (uintptr_t)block;
-    LiveEntry *biased = atomic_load_explicit(&livemap_heap_root[LIVEMAP_TOP(address)],
-                                             memory_order_relaxed);
+    LiveEntry *biased =
+        atomic_load_explicit(&livemap_heap_root[LIVEMAP_TOP(address)], memory_order_relaxed);
     if (UNLIKELY(!biased))
         return NULL;
     LiveEntry *entry = (LiveEntry *)((uintptr_t)biased + (address >> 5) * 8);
@@ -82,8 +82,8 @@ static inline __attribute__((always_inline)) Slot *fast_slot(Thread *thread, uin
     return slot;
 }
 
-static inline __attribute__((always_inline)) bool
-fast_alloc(Thread *thread, void *block, size_t size, uint64_t pc, uint64_t sp)
+static inline __attribute__((always_inline)) bool fast_alloc(Thread *thread, void *block,
+                                                             size_t size, uint64_t pc, uint64_t sp)
 {
     Slot *slot = fast_slot(thread, pc, sp);
     if (UNLIKELY(!slot) || UNLIKELY(!fast_is_own(thread, slot)))
@@ -108,8 +108,8 @@ fast_alloc(Thread *thread, void *block, size_t size, uint64_t pc, uint64_t sp)
 }
 
 /* The counters of a release; HEAD: the chunk's, from before the real call. */
-static inline __attribute__((always_inline)) bool
-fast_free_headed(Thread *thread, uint64_t value, const void *block, uint64_t head)
+static inline __attribute__((always_inline)) bool fast_free_headed(Thread *thread, uint64_t value,
+                                                                   const void *block, uint64_t head)
 {
     Slot *slot = LIVE_SLOT(value);
     uint64_t size = (uint32_t)value;

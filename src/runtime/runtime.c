@@ -107,8 +107,8 @@ static void read_short_name(void)
     path[length > 0 ? length : 0] = 0;
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    size_t bytes = strlen(name) < sizeof(runtime.short_name) ? strlen(name)
-                                                             : sizeof(runtime.short_name) - 1;
+    size_t bytes =
+        strlen(name) < sizeof(runtime.short_name) ? strlen(name) : sizeof(runtime.short_name) - 1;
     memcpy(runtime.short_name, name, bytes);
     runtime.short_name[bytes] = 0;
 }
@@ -142,7 +142,8 @@ static bool name_matches(const char *expression, const char *setting)
         matches = regexec(&regex, runtime.short_name, 0, NULL, 0) == 0;
         regfree(&regex);
     } else if (runtime.config.log >= CONFIG_LOG_WARN) {
-        log_line("wrong value for ", setting, ", allowed: a POSIX extended regular expression; "
+        log_line("wrong value for ", setting,
+                 ", allowed: a POSIX extended regular expression; "
                  "all programs match");
     }
     thread_owner = owner;
@@ -154,9 +155,12 @@ static bool name_matches(const char *expression, const char *setting)
 static bool follows(void)
 {
     switch (runtime.config.follow) {
-    case CONFIG_FOLLOW_NONE: return false;
-    case CONFIG_FOLLOW_REGEX: return name_matches(runtime.config.follow_regex, "MEMHAWK_FOLLOW");
-    default: return true;
+    case CONFIG_FOLLOW_NONE:
+        return false;
+    case CONFIG_FOLLOW_REGEX:
+        return name_matches(runtime.config.follow_regex, "MEMHAWK_FOLLOW");
+    default:
+        return true;
     }
 }
 

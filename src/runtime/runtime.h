@@ -15,28 +15,29 @@
  * child of fork; afterwards read-only but for the fields marked atomic.
  */
 typedef enum Mode {
-    MODE_NEW,      /* nothing called yet */
-    MODE_BOOTING,  /* resolving the real functions; allocations come from the early pool */
+    MODE_NEW,     /* nothing called yet */
+    MODE_BOOTING, /* resolving the real functions; allocations come from the early pool */
     MODE_ON,
-    MODE_FORKED,   /* child of fork that has not allocated yet */
-    MODE_OFF,      /* silent: filtered, disabled, setuid, or no memory */
+    MODE_FORKED, /* child of fork that has not allocated yet */
+    MODE_OFF,    /* silent: filtered, disabled, setuid, or no memory */
 } Mode;
 
 typedef struct Runtime {
     _Atomic int mode;
     Config config;
-    uint32_t pid;            /* raw getpid() of the process that records here */
-    LiveMap heap;            /* blocks of malloc */
-    LiveMap custom;          /* blocks announced by memhawk_alloc */
-    bool glibc_malloc;       /* usable sizes can be read from glibc's chunk headers */
-    uint64_t start_wall_ns;  /* the profile's start */
+    uint32_t pid;             /* raw getpid() of the process that records here */
+    LiveMap heap;             /* blocks of malloc */
+    LiveMap custom;           /* blocks announced by memhawk_alloc */
+    bool glibc_malloc;        /* usable sizes can be read from glibc's chunk headers */
+    uint64_t start_wall_ns;   /* the profile's start */
     uint64_t clock_offset_ns; /* wall minus monotonic at start: our clock never jumps */
-    char folder[4096];       /* absolute, for the profile's file */
-    char short_name[80];     /* of the program */
-    const void *allocator;   /* address inside the real malloc */
-    uintptr_t allocator_start; /* another allocator than glibc's may call the hooks itself (calloc */
+    char folder[4096];        /* absolute, for the profile's file */
+    char short_name[80];      /* of the program */
+    const void *allocator;    /* address inside the real malloc */
+    uintptr_t
+        allocator_start; /* another allocator than glibc's may call the hooks itself (calloc */
     uintptr_t allocator_bytes; /* through malloc): calls from its module pass through. glibc: 0 */
-    const char *warning;     /* for the profile; NULL: none */
+    const char *warning;       /* for the profile; NULL: none */
     _Atomic uint64_t loss_live_map, loss_missed_frees, loss_reentrant, loss_windows, loss_write;
 
     /* Peak tracking: sums pushed by the threads. */

@@ -3,8 +3,8 @@
  * Fatal signals. Where the disposition is the default we install a handler that has the last
  * snapshot written by the collector's thread (so that it needs hardly any stack), restores the
  * default and raises the signal again: the process ends as it would have, core dump and status
- * included. A program that sets its own handler replaces ours; one that sets SIG_DFL gets ours back;
- * one that asks for the old disposition reads SIG_DFL.
+ * included. A program that sets its own handler replaces ours; one that sets SIG_DFL gets ours
+ * back; one that asks for the old disposition reads SIG_DFL.
  *
  * exec resets handlers to the default, so programs that we start see nothing of it.
  */
@@ -24,8 +24,9 @@
 #include "runtime/thread.h"
 
 static const int fatal[] = {
-    SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV, SIGUSR2, SIGPIPE,
-    SIGALRM, SIGTERM, SIGSTKFLT, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSYS,
+    SIGHUP,  SIGINT,  SIGQUIT,   SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
+    SIGUSR1, SIGSEGV, SIGUSR2,   SIGPIPE, SIGALRM, SIGTERM, SIGSTKFLT,
+    SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,  SIGSYS,
 };
 
 static void on_fatal(int number, siginfo_t *info, void *context)
@@ -136,7 +137,8 @@ EXPORT int __sigaction(int number, const struct sigaction *restrict action,
 
 typedef void (*Handler)(int);
 
-/* What the signal() family did, seen afterwards: hide ours, and put it back where SIG_DFL was set. */
+/* What the signal() family did, seen afterwards: hide ours, and put it back where SIG_DFL was set.
+ */
 static Handler after_signal(int number, Handler wanted, Handler old)
 {
     if (old != SIG_ERR && wanted == SIG_DFL && is_fatal(number) && recording())

@@ -17,8 +17,8 @@ enum { CHUNK_SLOTS = 2048, CHUNK_BYTES = CHUNK_SLOTS << SLOT_SHIFT };
 
 uintptr_t slot_base;
 
-static _Atomic uint64_t next_chunk;   /* number of the next chunk to try */
-static _Atomic uint64_t current;      /* chunk number + 1 << 32 | slots used in it */
+static _Atomic uint64_t next_chunk; /* number of the next chunk to try */
+static _Atomic uint64_t current;    /* chunk number + 1 << 32 | slots used in it */
 
 static bool map_chunk(uintptr_t address)
 {

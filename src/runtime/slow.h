@@ -12,7 +12,8 @@
  * thread, a child of fork or vfork, a silent process, another allocator than glibc's.
  */
 
-/* Records BLOCK (NULL: nothing) after the real allocation and returns it. PC, SP, FP: the caller's. */
+/* Records BLOCK (NULL: nothing) after the real allocation and returns it. PC, SP, FP: the caller's.
+ */
 __attribute__((noinline)) void *slow_record_alloc(void *block, size_t size, uint64_t pc,
                                                   uint64_t sp, uint64_t fp);
 /* Records the release of a block whose entry VALUE is cleared already. */

@@ -25,11 +25,11 @@ typedef struct Table {
     _Atomic uint64_t cells[];
 } Table;
 
-static Lock lock;                       /* writers of the table and of next_id */
+static Lock lock; /* writers of the table and of next_id */
 static _Atomic(Table *) table;
-static _Atomic uint32_t last_id;        /* published after the record is complete */
+static _Atomic uint32_t last_id; /* published after the record is complete */
 static _Atomic(Stack *) pages[1 << (STACK_ID_BITS - STACK_PAGE_BITS)];
-static _Atomic uint32_t pending_head;   /* any thread pushes, the collector takes all */
+static _Atomic uint32_t pending_head; /* any thread pushes, the collector takes all */
 
 static Table *table_new(uint64_t cells)
 {
@@ -123,8 +123,8 @@ static uint32_t stack_add(const UnwindThread *thread, const UnwindWalk *walk)
         return STACK_LOSSES;
     if (walk->depth)
         unwind_frames(thread, walk, frames);
-    *stack = (Stack){.hash = walk->hash, .frames = frames, .depth = walk->depth,
-                     .flags = (uint8_t)walk->flags};
+    *stack = (Stack){
+        .hash = walk->hash, .frames = frames, .depth = walk->depth, .flags = (uint8_t)walk->flags};
     table_set(atomic_load_explicit(&table, memory_order_relaxed), spread(walk->hash), id);
     atomic_store_explicit(&last_id, id, memory_order_release);
     return id;

@@ -38,7 +38,7 @@ static inline int64_t sums_overhead(const Sums *sums)
  * the state). Cumulative, so that any reader's sum over all threads is a state of the past.
  */
 typedef struct Slot {
-    uint64_t stamp;         /* owning state << 32 | epoch of the last touch that was noted */
+    uint64_t stamp; /* owning state << 32 | epoch of the last touch that was noted */
     uint32_t stack_id;
     uint32_t next_of_stack; /* slot index, 0: none; set before publication, then constant */
     Sums sums;              /* writer: the owner; readers: the collector, relaxed */
@@ -68,15 +68,15 @@ Slot *slots_take(uint32_t count);
 
 typedef struct Stack {
     uint64_t hash;
-    const FrameWord *frames;        /* leaf first */
-    Sums last;                      /* drain_lock: sum as of the last drain */
-    _Atomic uint32_t first_slot;    /* index; one a thread state that used it; pushed by CAS */
-    _Atomic uint32_t next_pending;  /* link of the pending list */
+    const FrameWord *frames;       /* leaf first */
+    Sums last;                     /* drain_lock: sum as of the last drain */
+    _Atomic uint32_t first_slot;   /* index; one a thread state that used it; pushed by CAS */
+    _Atomic uint32_t next_pending; /* link of the pending list */
     uint16_t depth : 9;
-    uint16_t listed : 1;            /* drain_lock: is in DrainState.changed */
-    uint16_t defined : 1;           /* drain_lock: its frames are in the file */
-    uint8_t flags;                  /* UnwindFlag, 16 for the loss stack */
-    _Atomic uint8_t pending;        /* is in the pending list */
+    uint16_t listed : 1;     /* drain_lock: is in DrainState.changed */
+    uint16_t defined : 1;    /* drain_lock: its frames are in the file */
+    uint8_t flags;           /* UnwindFlag, 16 for the loss stack */
+    _Atomic uint8_t pending; /* is in the pending list */
 } Stack;
 _Static_assert(sizeof(Stack) <= 80, "part of the memory bar of 120 bytes a stack");
 

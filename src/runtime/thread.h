@@ -27,26 +27,26 @@ enum { THREAD_WINDOWS = 16 };
 
 typedef struct Thread {
     /* hot: one line */
-    _Atomic uint64_t stamp;   /* index + 1 << 32 | epoch; the epoch is raised by owner and collector.
-                                 A slot with another stamp: its next touch is noted */
+    _Atomic uint64_t stamp; /* index + 1 << 32 | epoch; the epoch is raised by owner and collector.
+                               A slot with another stamp: its next touch is noted */
     UnwindThread *unwind;
-    Slot *fixed_slot;         /* MEMHAWK_UNWIND=none: the one slot; else NULL */
-    uintptr_t last_block;     /* most recent allocation, for temporary */
-    int64_t room_up;          /* live bytes may grow by this, */
-    int64_t room_down;        /* or shrink by this, before they are pushed into the global sum */
-    Slot **ids;               /* open addressing by stack id, see thread_slot_find */
+    Slot *fixed_slot;     /* MEMHAWK_UNWIND=none: the one slot; else NULL */
+    uintptr_t last_block; /* most recent allocation, for temporary */
+    int64_t room_up;      /* live bytes may grow by this, */
+    int64_t room_down;    /* or shrink by this, before they are pushed into the global sum */
+    Slot **ids;           /* open addressing by stack id, see thread_slot_find */
     uint32_t ids_mask;
     uint32_t ids_used;
 
-    int64_t push_above;       /* room_up after a push: the delta is push_above - room_up */
+    int64_t push_above; /* room_up after a push: the delta is push_above - room_up */
     uint32_t slots_left;
     Slot *slots_next;
-    _Atomic uint32_t owner;   /* thread id, 0: free for adoption. CAS */
-    uint32_t last_owner;      /* thread that gave it free */
+    _Atomic uint32_t owner; /* thread id, 0: free for adoption. CAS */
+    uint32_t last_owner;    /* thread that gave it free */
     uint32_t index;
     uint32_t paused;
-    int64_t live_base;        /* sum of what was pushed: live_base + delta = net of this state */
-    uint32_t window_count;    /* open thread windows */
+    int64_t live_base;     /* sum of what was pushed: live_base + delta = net of this state */
+    uint32_t window_count; /* open thread windows */
     Window *windows[THREAD_WINDOWS];
 } Thread;
 

@@ -83,8 +83,8 @@ WindowDefinition *window_table_begin(const char *name, int scope, uint32_t tid)
     if (!wanted[0] || !lock_take(&table_lock, tid, 0))
         return NULL;
     uint64_t at = hash_bytes((uint64_t)scope, wanted, strlen(wanted)) % DEFINITIONS;
-    while (definitions[at] && (definitions[at]->scope != scope ||
-                               strcmp(definitions[at]->name, wanted) != 0))
+    while (definitions[at] &&
+           (definitions[at]->scope != scope || strcmp(definitions[at]->name, wanted) != 0))
         at = (at + 1) % DEFINITIONS;
     found = definitions[at];
     if (!found && definition_count < DEFINITIONS / 2) {
@@ -120,8 +120,12 @@ static Shape *shape_find(WindowDefinition *definition, const WindowRow *rows, ui
         return NULL;
     if (count)
         memcpy(copy, rows, count * sizeof(*rows));
-    *shape = (Shape){.next = *bucket, .hash = hash, .rows = copy, .row_count = count,
-                     .id = ++definition->shapes, .min_peak = UINT64_MAX};
+    *shape = (Shape){.next = *bucket,
+                     .hash = hash,
+                     .rows = copy,
+                     .row_count = count,
+                     .id = ++definition->shapes,
+                     .min_peak = UINT64_MAX};
     *bucket = shape;
     shape_count++;
     return shape;

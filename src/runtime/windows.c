@@ -3,9 +3,9 @@
  * Open windows: see windows.h.
  *
  * A begin raises the epoch of what it watches, so that the next touch of each stack goes through
- * record_touch; a stack whose last noted touch is older than the begin is new to the window, and its
- * counters before that touch are kept. A thread's windows nest, so an older window has always seen a
- * touch that a newer one sees; each keeps its own list.
+ * record_touch; a stack whose last noted touch is older than the begin is new to the window, and
+ * its counters before that touch are kept. A thread's windows nest, so an older window has always
+ * seen a touch that a newer one sees; each keeps its own list.
  *
  * Peaks of thread windows are exact: while one is open the thread's push threshold stands at the
  * highest value so far, so that only a new high takes the slow path. Process windows see the sum of
@@ -115,7 +115,8 @@ void window_note(Thread *thread, Slot *slot, const Touch *touch)
 {
     for (uint32_t i = 0; i < thread->window_count; i++) {
         Window *window = thread->windows[i];
-        Base *base = (int32_t)((uint32_t)slot->stamp - window->begin_epoch) < 0 ? base_new(window) : NULL;
+        Base *base =
+            (int32_t)((uint32_t)slot->stamp - window->begin_epoch) < 0 ? base_new(window) : NULL;
         if (!base)
             continue;
         *base = (Base){.slot = slot, .stack_id = slot->stack_id, .before = slot->sums};
@@ -245,8 +246,8 @@ static bool begin_process(Thread *thread, Window *window)
         free_cell++;
     if (free_cell < PROCESS_WINDOWS) {
         drain_run();
-        window->live_begin = (int64_t)(drain_state.total.alloc_bytes -
-                                       drain_state.total.free_bytes);
+        window->live_begin =
+            (int64_t)(drain_state.total.alloc_bytes - drain_state.total.free_bytes);
         atomic_store(&window->live_max, window->live_begin);
         if (window->seen)
             memset(window->seen, 0, (window->seen_mask + 1) * sizeof(uint32_t));

@@ -39,7 +39,8 @@ bool windows_process_open(void);
 
 void windows_after_fork(void);
 
-/* ---- what ended, until it is written (window_table.c) ------------------------------------------ */
+/* ---- what ended, until it is written (window_table.c) ------------------------------------------
+ */
 
 typedef struct WindowRow {
     uint64_t stack_id; /* as wide as the rest: rows are compared as bytes */
@@ -48,7 +49,8 @@ typedef struct WindowRow {
 
 typedef struct WindowDefinition WindowDefinition;
 
-/* Definition of (name, scope), made when missing; NULL: no room. Counts one more begun iteration. */
+/* Definition of (name, scope), made when missing; NULL: no room. Counts one more begun iteration.
+ */
 WindowDefinition *window_table_begin(const char *name, int scope, uint32_t tid);
 /* Adds one iteration; ROWS sorted by stack id. */
 void window_table_add(WindowDefinition *definition, const WindowRow *rows, uint32_t count,

@@ -37,7 +37,7 @@ typedef struct FrameIds {
     struct FrameId {
         FrameWord word; /* 0: free */
         uint32_t id;
-    } *cells;
+    } * cells;
     size_t mask;
     uint32_t count;
 } FrameIds;
@@ -93,8 +93,8 @@ static int write_compressed(const WireBuffer *from)
         return -12; /* ENOMEM */
     ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel,
                            from->bytes > LARGE_RECORD ? 1 : COMPRESSION_LEVEL);
-    size_t bytes = ZSTD_compress2(compressor, compressed.data + RECORD_HEADER, bound, from->data,
-                                  from->bytes);
+    size_t bytes =
+        ZSTD_compress2(compressor, compressed.data + RECORD_HEADER, bound, from->data, from->bytes);
     if (ZSTD_isError(bytes))
         return -12;
     store_be64(compressed.data, bytes);
@@ -213,10 +213,9 @@ static bool module_states_room(size_t count)
     size_t capacity = module_states_capacity ? module_states_capacity * 2 : 1024;
     while (capacity < count)
         capacity *= 2;
-    uint8_t *fresh = drain_grow((uint8_t *)module_states,
-                                module_states_capacity * sizeof(uint32_t),
-                                module_states_capacity * sizeof(uint32_t),
-                                capacity * sizeof(uint32_t));
+    uint8_t *fresh =
+        drain_grow((uint8_t *)module_states, module_states_capacity * sizeof(uint32_t),
+                   module_states_capacity * sizeof(uint32_t), capacity * sizeof(uint32_t));
     if (!fresh)
         return false;
     module_states = (uint32_t *)fresh;

@@ -22,13 +22,19 @@ enum { REG_RBX = 3, REG_RBP = 6, REG_RSP = 7, REG_R12 = 12, REG_R15 = 15, REG_RA
 enum { REMEMBER_DEPTH = 8, MAX_INSTRUCTIONS = 20000 };
 
 typedef enum RowRule {
-    ROW_UNSPECIFIED, ROW_UNDEFINED, ROW_SAME, ROW_OFFSET, ROW_VAL_OFFSET, ROW_REGISTER,
-    ROW_EXPRESSION, ROW_VAL_EXPRESSION,
+    ROW_UNSPECIFIED,
+    ROW_UNDEFINED,
+    ROW_SAME,
+    ROW_OFFSET,
+    ROW_VAL_OFFSET,
+    ROW_REGISTER,
+    ROW_EXPRESSION,
+    ROW_VAL_EXPRESSION,
 } RowRule;
 
 typedef struct RowCell {
     RowRule rule;
-    int64_t value;       /* offset, register, or length of the expression */
+    int64_t value; /* offset, register, or length of the expression */
     const uint8_t *code;
 } RowCell;
 
@@ -78,20 +84,44 @@ static uint64_t read_encoded(Reader *reader, uint8_t encoding, uint64_t data_bas
         return 0;
     uint64_t base = 0, value;
     switch (encoding & 0x70) {
-    case 0x10: base = reader->address; break;
-    case 0x30: base = data_base; break;
-    case 0x00: break;
-    default: reader->bad = true;
+    case 0x10:
+        base = reader->address;
+        break;
+    case 0x30:
+        base = data_base;
+        break;
+    case 0x00:
+        break;
+    default:
+        reader->bad = true;
     }
     switch (encoding & 0x0f) {
-    case 0x00: case 0x04: case 0x0c: value = reader_u64(reader); break;
-    case 0x01: value = reader_uleb(reader); break;
-    case 0x02: value = reader_u16(reader); break;
-    case 0x03: value = reader_u32(reader); break;
-    case 0x09: value = (uint64_t)reader_sleb(reader); break;
-    case 0x0a: value = (uint64_t)(int16_t)reader_u16(reader); break;
-    case 0x0b: value = (uint64_t)(int32_t)reader_u32(reader); break;
-    default: reader->bad = true; return 0;
+    case 0x00:
+    case 0x04:
+    case 0x0c:
+        value = reader_u64(reader);
+        break;
+    case 0x01:
+        value = reader_uleb(reader);
+        break;
+    case 0x02:
+        value = reader_u16(reader);
+        break;
+    case 0x03:
+        value = reader_u32(reader);
+        break;
+    case 0x09:
+        value = (uint64_t)reader_sleb(reader);
+        break;
+    case 0x0a:
+        value = (uint64_t)(int16_t)reader_u16(reader);
+        break;
+    case 0x0b:
+        value = (uint64_t)(int32_t)reader_u32(reader);
+        break;
+    default:
+        reader->bad = true;
+        return 0;
     }
     return value + base;
 }
@@ -115,12 +145,22 @@ static void parse_augmentation(Reader *reader, const char *letters, Cie *cie)
 {
     for (; *letters; letters++) {
         switch (*letters) {
-        case 'R': cie->fde_encoding = reader_u8(reader); break;
-        case 'L': reader_u8(reader); break;
-        case 'S': cie->signal = true; break;
-        case 'P': read_encoded(reader, reader_u8(reader) & 0x7f, 0); break;
-        case 'B': break;
-        default: return; /* the rest is skipped by its length */
+        case 'R':
+            cie->fde_encoding = reader_u8(reader);
+            break;
+        case 'L':
+            reader_u8(reader);
+            break;
+        case 'S':
+            cie->signal = true;
+            break;
+        case 'P':
+            read_encoded(reader, reader_u8(reader) & 0x7f, 0);
+            break;
+        case 'B':
+            break;
+        default:
+            return; /* the rest is skipped by its length */
         }
     }
 }
@@ -232,10 +272,17 @@ static bool run_advance(Program *program, uint8_t op)
     case 0x01: /* set_loc */
         program->pc = read_encoded(&program->reader, program->cie->fde_encoding, 0);
         return true;
-    case 0x02: delta = reader_u8(&program->reader); break;
-    case 0x03: delta = reader_u16(&program->reader); break;
-    case 0x04: delta = reader_u32(&program->reader); break;
-    default: return false;
+    case 0x02:
+        delta = reader_u8(&program->reader);
+        break;
+    case 0x03:
+        delta = reader_u16(&program->reader);
+        break;
+    case 0x04:
+        delta = reader_u32(&program->reader);
+        break;
+    default:
+        return false;
     }
     program->pc += delta * program->cie->code_align;
     return true;
@@ -278,27 +325,56 @@ static bool run_register(Program *program, uint8_t op)
     int64_t align = program->cie->data_align;
     uint64_t number;
     switch (op) {
-    case 0x05: case 0x06: case 0x07: case 0x08: case 0x09: case 0x10: case 0x11: case 0x14:
-    case 0x15: case 0x16: case 0x2f:
+    case 0x05:
+    case 0x06:
+    case 0x07:
+    case 0x08:
+    case 0x09:
+    case 0x10:
+    case 0x11:
+    case 0x14:
+    case 0x15:
+    case 0x16:
+    case 0x2f:
         number = reader_uleb(reader);
         break;
     default:
         return false;
     }
     switch (op) {
-    case 0x05: set_cell(program, number, ROW_OFFSET, (int64_t)reader_uleb(reader) * align); break;
-    case 0x06: restore_cell(program, number); break;
-    case 0x07: set_cell(program, number, ROW_UNDEFINED, 0); break;
-    case 0x08: set_cell(program, number, ROW_SAME, 0); break;
-    case 0x09: set_cell(program, number, ROW_REGISTER, (int64_t)reader_uleb(reader)); break;
-    case 0x10: set_expression(program, number, ROW_EXPRESSION); break;
-    case 0x11: set_cell(program, number, ROW_OFFSET, reader_sleb(reader) * align); break;
+    case 0x05:
+        set_cell(program, number, ROW_OFFSET, (int64_t)reader_uleb(reader) * align);
+        break;
+    case 0x06:
+        restore_cell(program, number);
+        break;
+    case 0x07:
+        set_cell(program, number, ROW_UNDEFINED, 0);
+        break;
+    case 0x08:
+        set_cell(program, number, ROW_SAME, 0);
+        break;
+    case 0x09:
+        set_cell(program, number, ROW_REGISTER, (int64_t)reader_uleb(reader));
+        break;
+    case 0x10:
+        set_expression(program, number, ROW_EXPRESSION);
+        break;
+    case 0x11:
+        set_cell(program, number, ROW_OFFSET, reader_sleb(reader) * align);
+        break;
     case 0x14:
         set_cell(program, number, ROW_VAL_OFFSET, (int64_t)reader_uleb(reader) * align);
         break;
-    case 0x15: set_cell(program, number, ROW_VAL_OFFSET, reader_sleb(reader) * align); break;
-    case 0x16: set_expression(program, number, ROW_VAL_EXPRESSION); break;
-    case 0x2f: set_cell(program, number, ROW_OFFSET, -(int64_t)reader_uleb(reader) * align); break;
+    case 0x15:
+        set_cell(program, number, ROW_VAL_OFFSET, reader_sleb(reader) * align);
+        break;
+    case 0x16:
+        set_expression(program, number, ROW_VAL_EXPRESSION);
+        break;
+    case 0x2f:
+        set_cell(program, number, ROW_OFFSET, -(int64_t)reader_uleb(reader) * align);
+        break;
     }
     return true;
 }
@@ -307,12 +383,16 @@ static void run_one(Program *program)
 {
     uint8_t op = reader_u8(&program->reader);
     switch (op & 0xc0) {
-    case 0x40: program->pc += (op & 0x3f) * program->cie->code_align; return;
+    case 0x40:
+        program->pc += (op & 0x3f) * program->cie->code_align;
+        return;
     case 0x80:
         set_cell(program, op & 0x3f, ROW_OFFSET,
                  (int64_t)reader_uleb(&program->reader) * program->cie->data_align);
         return;
-    case 0xc0: restore_cell(program, op & 0x3f); return;
+    case 0xc0:
+        restore_cell(program, op & 0x3f);
+        return;
     }
     if (run_advance(program, op) || run_cfa(program, op) || run_register(program, op))
         return;
@@ -442,7 +522,9 @@ static bool plt_offset(const Row *row, uint64_t pc, int64_t *ret_offset)
 static bool pack_fp(const RowCell *cell, Rule *rule)
 {
     switch (cell->rule) {
-    case ROW_UNSPECIFIED: case ROW_SAME: case ROW_UNDEFINED:
+    case ROW_UNSPECIFIED:
+    case ROW_SAME:
+    case ROW_UNDEFINED:
         rule->fp = RULE_FP_SAME;
         return true;
     case ROW_OFFSET:
@@ -465,8 +547,8 @@ static void pack_rule(const Fde *fde, const Row *row, uint64_t pc, Rule *ret_rul
     }
     int64_t offset = row->cfa.value;
     bool plt = plt_offset(row, pc, &offset);
-    bool plain_cfa = plt || (!row->cfa_is_expression && (row->cfa_register == REG_RSP ||
-                                                         row->cfa_register == REG_RBP));
+    bool plain_cfa = plt || (!row->cfa_is_expression &&
+                             (row->cfa_register == REG_RSP || row->cfa_register == REG_RBP));
     if (fde->cie.signal || !plain_cfa || offset != (int32_t)offset || ra->rule != ROW_OFFSET ||
         ra->value != -8 || row->reg[REG_RSP].rule != ROW_UNSPECIFIED ||
         !pack_fp(&row->reg[REG_RBP], &rule))
@@ -525,8 +607,8 @@ static bool cell_value(const RowCell *cell, unsigned number, uint64_t cfa, const
                        CfiReadFn read, void *cookie, uint64_t *ret_value)
 {
     uint64_t address;
-    bool callee_saved = number == REG_RBX || number == REG_RBP ||
-                        (number >= REG_R12 && number <= REG_R15);
+    bool callee_saved =
+        number == REG_RBX || number == REG_RBP || (number >= REG_R12 && number <= REG_R15);
     switch (cell->rule) {
     case ROW_UNSPECIFIED:
     case ROW_SAME:
@@ -538,14 +620,14 @@ static bool cell_value(const RowCell *cell, unsigned number, uint64_t cfa, const
         *ret_value = cfa + (uint64_t)cell->value;
         return true;
     case ROW_REGISTER:
-        if (cell->value < 0 || cell->value >= CFI_REGISTERS ||
-            !(frame->known & 1u << cell->value))
+        if (cell->value < 0 || cell->value >= CFI_REGISTERS || !(frame->known & 1u << cell->value))
             return false;
         *ret_value = frame->reg[cell->value];
         return true;
     case ROW_EXPRESSION:
         return cfi_expression(cell->code, (size_t)cell->value, frame, read, cookie, true, cfa,
-                              &address) && read(cookie, address, ret_value);
+                              &address) &&
+               read(cookie, address, ret_value);
     case ROW_VAL_EXPRESSION:
         return cfi_expression(cell->code, (size_t)cell->value, frame, read, cookie, true, cfa,
                               ret_value);
@@ -592,8 +674,8 @@ static int step_row(const Row *row, CfiFrame *frame, CfiReadFn read, void *cooki
  * order r8..r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip (asm/sigcontext.h). */
 static int step_trampoline(CfiFrame *frame, CfiReadFn read, void *cookie)
 {
-    static const uint8_t order[CFI_REGISTERS] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2,
-                                                 7, 16};
+    static const uint8_t order[CFI_REGISTERS] = {8, 9, 10, 11, 12, 13, 14, 15, 5,
+                                                 4, 6, 3,  1,  0,  2,  7,  16};
     CfiFrame caller = {.known = (1u << CFI_REGISTERS) - 1};
     if (!(frame->known & 1u << REG_RSP))
         return -EINVAL;

@@ -10,12 +10,54 @@
 enum { STACK_WORDS = 32, MAX_STEPS = 1000 };
 
 enum {
-    OP_addr = 0x03, OP_deref = 0x06, OP_const1u = 0x08, OP_const1s, OP_const2u, OP_const2s,
-    OP_const4u, OP_const4s, OP_const8u, OP_const8s, OP_constu, OP_consts, OP_dup, OP_drop, OP_over,
-    OP_pick, OP_swap, OP_rot, OP_abs = 0x19, OP_and, OP_div, OP_minus, OP_mod, OP_mul, OP_neg,
-    OP_not, OP_or, OP_plus, OP_plus_uconst, OP_shl, OP_shr, OP_shra, OP_xor, OP_bra, OP_eq, OP_ge,
-    OP_gt, OP_le, OP_lt, OP_ne, OP_skip, OP_lit0 = 0x30, OP_lit31 = 0x4f, OP_breg0 = 0x70,
-    OP_breg31 = 0x8f, OP_bregx = 0x92, OP_deref_size = 0x94, OP_nop = 0x96,
+    OP_addr = 0x03,
+    OP_deref = 0x06,
+    OP_const1u = 0x08,
+    OP_const1s,
+    OP_const2u,
+    OP_const2s,
+    OP_const4u,
+    OP_const4s,
+    OP_const8u,
+    OP_const8s,
+    OP_constu,
+    OP_consts,
+    OP_dup,
+    OP_drop,
+    OP_over,
+    OP_pick,
+    OP_swap,
+    OP_rot,
+    OP_abs = 0x19,
+    OP_and,
+    OP_div,
+    OP_minus,
+    OP_mod,
+    OP_mul,
+    OP_neg,
+    OP_not,
+    OP_or,
+    OP_plus,
+    OP_plus_uconst,
+    OP_shl,
+    OP_shr,
+    OP_shra,
+    OP_xor,
+    OP_bra,
+    OP_eq,
+    OP_ge,
+    OP_gt,
+    OP_le,
+    OP_lt,
+    OP_ne,
+    OP_skip,
+    OP_lit0 = 0x30,
+    OP_lit31 = 0x4f,
+    OP_breg0 = 0x70,
+    OP_breg31 = 0x8f,
+    OP_bregx = 0x92,
+    OP_deref_size = 0x94,
+    OP_nop = 0x96,
 };
 
 typedef struct Machine {
@@ -76,21 +118,36 @@ static uint64_t binary(Machine *machine, uint8_t op, uint64_t a, uint64_t b)
 {
     int64_t sa = (int64_t)a, sb = (int64_t)b;
     switch (op) {
-    case OP_and: return a & b;
-    case OP_minus: return a - b;
-    case OP_mul: return a * b;
-    case OP_or: return a | b;
-    case OP_plus: return a + b;
-    case OP_xor: return a ^ b;
-    case OP_shl: return b < 64 ? a << b : 0;
-    case OP_shr: return b < 64 ? a >> b : 0;
-    case OP_shra: return (uint64_t)(sa >> (b < 63 ? b : 63));
-    case OP_eq: return a == b;
-    case OP_ge: return sa >= sb;
-    case OP_gt: return sa > sb;
-    case OP_le: return sa <= sb;
-    case OP_lt: return sa < sb;
-    case OP_ne: return a != b;
+    case OP_and:
+        return a & b;
+    case OP_minus:
+        return a - b;
+    case OP_mul:
+        return a * b;
+    case OP_or:
+        return a | b;
+    case OP_plus:
+        return a + b;
+    case OP_xor:
+        return a ^ b;
+    case OP_shl:
+        return b < 64 ? a << b : 0;
+    case OP_shr:
+        return b < 64 ? a >> b : 0;
+    case OP_shra:
+        return (uint64_t)(sa >> (b < 63 ? b : 63));
+    case OP_eq:
+        return a == b;
+    case OP_ge:
+        return sa >= sb;
+    case OP_gt:
+        return sa > sb;
+    case OP_le:
+        return sa <= sb;
+    case OP_lt:
+        return sa < sb;
+    case OP_ne:
+        return a != b;
     case OP_div:
         if (sb != 0 && sb != -1)
             return (uint64_t)(sa / sb);
@@ -121,15 +178,35 @@ static bool constant(Machine *machine, uint8_t op)
 {
     Reader *reader = &machine->reader;
     switch (op) {
-    case OP_addr: case OP_const8u: case OP_const8s: push(machine, reader_u64(reader)); return true;
-    case OP_const1u: push(machine, reader_u8(reader)); return true;
-    case OP_const1s: push(machine, (uint64_t)(int8_t)reader_u8(reader)); return true;
-    case OP_const2u: push(machine, reader_u16(reader)); return true;
-    case OP_const2s: push(machine, (uint64_t)(int16_t)reader_u16(reader)); return true;
-    case OP_const4u: push(machine, reader_u32(reader)); return true;
-    case OP_const4s: push(machine, (uint64_t)(int32_t)reader_u32(reader)); return true;
-    case OP_constu: push(machine, reader_uleb(reader)); return true;
-    case OP_consts: push(machine, (uint64_t)reader_sleb(reader)); return true;
+    case OP_addr:
+    case OP_const8u:
+    case OP_const8s:
+        push(machine, reader_u64(reader));
+        return true;
+    case OP_const1u:
+        push(machine, reader_u8(reader));
+        return true;
+    case OP_const1s:
+        push(machine, (uint64_t)(int8_t)reader_u8(reader));
+        return true;
+    case OP_const2u:
+        push(machine, reader_u16(reader));
+        return true;
+    case OP_const2s:
+        push(machine, (uint64_t)(int16_t)reader_u16(reader));
+        return true;
+    case OP_const4u:
+        push(machine, reader_u32(reader));
+        return true;
+    case OP_const4s:
+        push(machine, (uint64_t)(int32_t)reader_u32(reader));
+        return true;
+    case OP_constu:
+        push(machine, reader_uleb(reader));
+        return true;
+    case OP_consts:
+        push(machine, (uint64_t)reader_sleb(reader));
+        return true;
     }
     return false;
 }
@@ -138,10 +215,18 @@ static bool shuffle(Machine *machine, uint8_t op)
 {
     uint64_t a, b, c;
     switch (op) {
-    case OP_dup: push(machine, peek(machine, 0)); return true;
-    case OP_drop: pop(machine); return true;
-    case OP_over: push(machine, peek(machine, 1)); return true;
-    case OP_pick: push(machine, peek(machine, reader_u8(&machine->reader))); return true;
+    case OP_dup:
+        push(machine, peek(machine, 0));
+        return true;
+    case OP_drop:
+        pop(machine);
+        return true;
+    case OP_over:
+        push(machine, peek(machine, 1));
+        return true;
+    case OP_pick:
+        push(machine, peek(machine, reader_u8(&machine->reader)));
+        return true;
     case OP_swap:
         a = pop(machine), b = pop(machine);
         push(machine, a), push(machine, b);
@@ -188,8 +273,11 @@ static void operate(Machine *machine, uint8_t op)
 bool cfi_expression(const uint8_t *code, size_t bytes, const CfiFrame *frame, CfiReadFn read,
                     void *cookie, bool push_initial, uint64_t initial, uint64_t *ret_value)
 {
-    Machine machine = {.reader = {code, code + bytes, 0, false}, .code = code, .frame = frame,
-                       .read = read, .cookie = cookie};
+    Machine machine = {.reader = {code, code + bytes, 0, false},
+                       .code = code,
+                       .frame = frame,
+                       .read = read,
+                       .cookie = cookie};
     if (push_initial)
         push(&machine, initial);
     for (int step = 0; machine.reader.at < machine.reader.end; step++) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * /proc/self/maps line by line, with raw system calls and a buffer of the caller. A line longer than
- * the buffer (a path of more than about 8,000 bytes) has its path cut. The list is not a snapshot:
- * mappings may change between two reads; the kernel guarantees whole lines in ascending order.
+ * /proc/self/maps line by line, with raw system calls and a buffer of the caller. A line longer
+ * than the buffer (a path of more than about 8,000 bytes) has its path cut. The list is not a
+ * snapshot: mappings may change between two reads; the kernel guarantees whole lines in ascending
+ * order.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -48,8 +49,8 @@ static char *next_line(MapsIterator *iterator)
         memmove(iterator->buffer, start, left);
         iterator->have = left;
         iterator->at = 0;
-        long got = sys_call(SYS_read, iterator->fd, iterator->buffer + left,
-                            MAPS_BUFFER - 1 - left);
+        long got =
+            sys_call(SYS_read, iterator->fd, iterator->buffer + left, MAPS_BUFFER - 1 - left);
         if (got > 0)
             iterator->have += (size_t)got;
         else if (got != -4 /* EINTR */)

@@ -5,10 +5,10 @@
 #include "unwind/walk.h"
 
 /*
- * The inline half of unwind_walk(): a remembered walk that still holds, or NULL. No calls, so that a
- * hook can have it without a stack frame of its own. See walk.c for why these reads are safe. It does
- * not look at unwind_epoch: the caller learns of unloaded modules through unwind_on_unload. Walks
- * that depend on the caller's rbp are left to unwind_walk().
+ * The inline half of unwind_walk(): a remembered walk that still holds, or NULL. No calls, so that
+ * a hook can have it without a stack frame of its own. See walk.c for why these reads are safe. It
+ * does not look at unwind_epoch: the caller learns of unloaded modules through unwind_on_unload.
+ * Walks that depend on the caller's rbp are left to unwind_walk().
  */
 
 /* Ends at the first stop at the latest, whose word never compares equal. */

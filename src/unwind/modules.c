@@ -2,18 +2,18 @@
 /*
  * The table of modules: which file's code lies where, now and earlier.
  *
- * A refresh reads /proc/self/maps and groups lines of one file that begin at offset 0. A group known
- * already is kept as it is; of a new one the ELF header, program headers and build-id are copied
- * with process_vm_readv, because another thread may unmap it meanwhile. Groups that vanished are
- * marked unloaded and raise unwind_epoch.
+ * A refresh reads /proc/self/maps and groups lines of one file that begin at offset 0. A group
+ * known already is kept as it is; of a new one the ELF header, program headers and build-id are
+ * copied with process_vm_readv, because another thread may unmap it meanwhile. Groups that vanished
+ * are marked unloaded and raise unwind_epoch.
  *
- * Readers look addresses up in a sorted array. There are two: a refresh fills the idle one and flips
- * `version`; a reader that sees the version unchanged after its search has read a stable array. So
- * no reader waits, not even a signal handler that interrupted the refresh.
+ * Readers look addresses up in a sorted array. There are two: a refresh fills the idle one and
+ * flips `version`; a reader that sees the version unchanged after its search has read a stable
+ * array. So no reader waits, not even a signal handler that interrupted the refresh.
  *
- * Modules are never freed: stacks of the past still need them. The same file coming back to the same
- * place is the same code and revives its old entry, which bounds the table for programs that open
- * and close plug-ins for ever.
+ * Modules are never freed: stacks of the past still need them. The same file coming back to the
+ * same place is the same code and revives its old entry, which bounds the table for programs that
+ * open and close plug-ins for ever.
  */
 #include <elf.h>
 #include <string.h>
@@ -187,8 +187,7 @@ static bool read_image(UnwindModule *module)
     Elf64_Phdr phdrs[MAX_PHDRS];
     if (!unwind_read_safely(candidate.start, &ehdr, sizeof(ehdr)) ||
         memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-        (ehdr.e_type != ET_DYN && ehdr.e_type != ET_EXEC) ||
-        ehdr.e_phentsize != sizeof(Elf64_Phdr))
+        (ehdr.e_type != ET_DYN && ehdr.e_type != ET_EXEC) || ehdr.e_phentsize != sizeof(Elf64_Phdr))
         return false;
     size_t count = ehdr.e_phnum < MAX_PHDRS ? ehdr.e_phnum : MAX_PHDRS;
     if (!unwind_read_safely(candidate.start + ehdr.e_phoff, phdrs, count * sizeof(Elf64_Phdr)))
@@ -273,8 +272,10 @@ static void finish_candidate(const LiveTable *old, LiveTable *into, uint64_t now
         return;
     UnwindModule *module = live_known(old);
     if (!module) {
-        UnwindModule fresh = {.inode = candidate.inode, .device = candidate.device,
-                              .deleted = candidate.deleted, .load_ns = now_ns,
+        UnwindModule fresh = {.inode = candidate.inode,
+                              .device = candidate.device,
+                              .deleted = candidate.deleted,
+                              .load_ns = now_ns,
                               .path = candidate.path,
                               .vdso = strcmp(candidate.path, "[vdso]") == 0};
         module = read_image(&fresh) ? enter(&fresh) : NULL;
@@ -296,14 +297,14 @@ static void begin_candidate(const MapsLine *line)
         length = sizeof(candidate.path) - 1;
     memcpy(candidate.path, line->path, length);
     size_t cut = sizeof(suffix) - 1;
-    candidate.deleted = length > cut &&
-                        memcmp(candidate.path + length - cut, suffix, cut) == 0;
+    candidate.deleted = length > cut && memcmp(candidate.path + length - cut, suffix, cut) == 0;
     if (candidate.deleted)
         length -= cut;
     candidate.path[length] = 0;
 }
 
-/* A line of offset 0 inside the image that began before: segments below a page (lld) share page 0. */
+/* A line of offset 0 inside the image that began before: segments below a page (lld) share page 0.
+ */
 static bool within_candidate(uint64_t address)
 {
     UnwindModule probe = {.start = 0};

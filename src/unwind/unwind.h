@@ -13,10 +13,10 @@
 enum { UNWIND_MAX_DEPTH = 256 };
 
 typedef enum UnwindFlag { /* same values as StackFlag of the file format */
-    UNWIND_DEPTH_CUT = 1,
-    UNWIND_ENDED_EARLY = 2,
-    UNWIND_BY_FRAME_POINTER = 4,
-    UNWIND_THROUGH_SIGNAL = 8,
+                          UNWIND_DEPTH_CUT = 1,
+                          UNWIND_ENDED_EARLY = 2,
+                          UNWIND_BY_FRAME_POINTER = 4,
+                          UNWIND_THROUGH_SIGNAL = 8,
 } UnwindFlag;
 
 /*
@@ -26,14 +26,14 @@ typedef enum UnwindFlag { /* same values as StackFlag of the file format */
  * mean the same code.
  */
 typedef uint64_t FrameWord;
-#define FRAME_EXACT (UINT64_C(1) << 48)
-#define FRAME_ADDRESS(word) ((word) & ((UINT64_C(1) << 48) - 1))
+#define FRAME_EXACT            (UINT64_C(1) << 48)
+#define FRAME_ADDRESS(word)    ((word) & ((UINT64_C(1) << 48) - 1))
 #define FRAME_GENERATION(word) ((unsigned)((word) >> 56))
 
 typedef struct UnwindContext { /* registers of the caller of the hook, right after its call */
-    uint64_t pc; /* return address */
-    uint64_t sp; /* CFA of the hook: stack pointer after return */
-    uint64_t fp; /* rbp */
+    uint64_t pc;               /* return address */
+    uint64_t sp;               /* CFA of the hook: stack pointer after return */
+    uint64_t fp;               /* rbp */
 } UnwindContext;
 
 /*
@@ -41,10 +41,10 @@ typedef struct UnwindContext { /* registers of the caller of the hook, right aft
  * sets it to 0 whenever the frames change.
  */
 typedef struct UnwindWalk {
-    uint64_t hash;      /* over all frame words and flags, chained from the outermost inwards */
+    uint64_t hash; /* over all frame words and flags, chained from the outermost inwards */
     uint64_t tag;
     uint16_t depth;
-    uint16_t flags;     /* UnwindFlag */
+    uint16_t flags; /* UnwindFlag */
 } UnwindWalk;
 
 /* Per-thread state; memory is given by the runtime, zeroed. */
@@ -61,9 +61,9 @@ size_t unwind_frames(const UnwindThread *thread, const UnwindWalk *walk, FrameWo
 /* ---- modules -------------------------------------------------------------------------------- */
 
 typedef struct UnwindModule {
-    uint32_t module_id;    /* from 1, never reused */
-    uint32_t generation;   /* of its addresses, see FrameWord */
-    uint64_t start, end;   /* runtime span of its PT_LOADs */
+    uint32_t module_id;  /* from 1, never reused */
+    uint32_t generation; /* of its addresses, see FrameWord */
+    uint64_t start, end; /* runtime span of its PT_LOADs */
     uint64_t bias;
     struct UnwindSegment {
         uint64_t addr, size; /* p_vaddr, p_memsz of its PT_LOADs */
@@ -76,7 +76,7 @@ typedef struct UnwindModule {
     uint64_t load_ns, unload_ns; /* CLOCK_REALTIME; unload 0: loaded */
     bool deleted;
     bool vdso;
-    const char *path;      /* as in /proc/self/maps, without " (deleted)" */
+    const char *path; /* as in /proc/self/maps, without " (deleted)" */
 } UnwindModule;
 
 /* Memory for tables: set once before anything else. Returns zeroed pages or NULL. */
