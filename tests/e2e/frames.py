@@ -95,6 +95,7 @@ def complaints(tally, least):
     if s["marked"] * 1000 > s["samples"]:
         ret.append("more than 1 in 1000 stacks are marked broken where libunwind walks on: "
                    + tally.text())
+        ret += tally.examples[:12]
     if s["samples"] < least:
         ret.append("only %d samples, expected %d" % (s["samples"], least))
     return ret
