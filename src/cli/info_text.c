@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `memhawk info` as text, 80 columns where paths allow it. Names are made harmless for terminals.
+/*
+ * `memhawk info` as text, 80 columns where paths allow it. Names are made harmless for terminals.
+ * One pass over what info.h gathered; no state, one thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>

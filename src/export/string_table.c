@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Keys to numbers with uthash; an entry is one block, key behind it. Expected O(size of key). */
+/*
+ * Keys to numbers with uthash; an entry is one block, key behind it. Expected O(size of key) per
+ * look-up. Not shared between threads.
+ */
 #include "export/string_table.h"
 
 #include <errno.h>

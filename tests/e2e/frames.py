@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frame truth: our unwinder beside libunwind on the same stacks (tests/oracle/stacks.c)."""
+"""Frame truth: our unwinder beside libunwind on the same stacks (tests/oracle/frame_truth.c)."""
 import glob
 import os
 import struct

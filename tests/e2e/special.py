@@ -342,7 +342,7 @@ def replaced_file():
         raise Skip("no --memhawk")
     with Sandbox("replaced") as bench:
         bench.extra_env = {"PROGRAMS": Config.programs}
-        run = bench.run([program("modules"), "replaced"], "memhawk")
+        run = bench.run([program("module_kinds"), "replaced"], "memhawk")
         path = run.profiles[0].path.replace(bench.work, run.folder)
         shutil.copytree(run.folder, bench.work)  # where the module's path leads to beta now
         text = output(Config.memhawk, "report", path, "--format", "json", "--at", "end")
@@ -384,8 +384,8 @@ def frame_truth(names, every, least):
 TRAP_PROGRAMS = ["shape_O0", "shape_O1", "shape_O2", "shape_O3", "shape_Os", "shape_fp",
                  "shape_lto", "shape_nopie", "shape_clang", "shape_lld", "throws", "jumps",
                  "deep line", "deep mutual", "fibers own", "threads short", "odd_code garbage_fp",
-                 "odd_code realigned", "odd_code noreturn", "altstack", "modules many",
-                 "modules elsewhere", "sigprof leaf", "sigprof vdso", "counting"]
+                 "odd_code realigned", "odd_code noreturn", "altstack", "module_kinds many",
+                 "module_kinds elsewhere", "sigprof leaf", "sigprof vdso", "counting"]
 
 
 def tests():
