@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/preload.h"
+
 typedef struct Inherited {
     sigset_t mask;
     struct sigaction on_child; /* disposition of SIGCHLD */
@@ -54,11 +56,12 @@ static void exec_by_shell(const char *path, char *const *arguments, char *const 
 }
 
 __attribute__((noreturn)) static void run_child(const char *path, char *const *arguments,
-                                                char *const *environment, int error_fd,
+                                                char **environment, int error_fd,
                                                 const Inherited *inherited)
 {
     sigaction(SIGCHLD, &inherited->on_child, NULL);
     sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+    preload_put_root_pid(environment, getpid());
     execve(path, arguments, environment);
     if (errno == ENOEXEC)
         exec_by_shell(path, arguments, environment);
@@ -172,8 +175,7 @@ static void wait_child(Waiter *waiter)
         ;
 }
 
-int launch(const char *path, char *const *arguments, char *const *environment,
-           LaunchResult *ret_result)
+int launch(const char *path, char *const *arguments, char **environment, LaunchResult *ret_result)
 {
     const struct sigaction by_default = {.sa_handler = SIG_DFL};
     Inherited inherited;

@@ -14,9 +14,9 @@ typedef struct LaunchResult {
     int status;     /* as from waitpid */
 } LaunchResult;
 
-/* 0 or negative errno (no process could be made). */
-int launch(const char *path, char *const *arguments, char *const *environment,
-           LaunchResult *ret_result);
+/* 0 or negative errno (no process could be made). ENVIRONMENT as from preload_environment(); the
+ * child puts its own id into it. */
+int launch(const char *path, char *const *arguments, char **environment, LaunchResult *ret_result);
 
 /* The exit status a shell would give. */
 int launch_exit_status(const LaunchResult *result);

@@ -2,7 +2,8 @@
 /*
  * LD_PRELOAD is a list split at blanks and colons with no way to quote, so a path that holds one
  * cannot be preloaded; that is said instead of letting the loader complain about half a name. Only
- * the child's environment is changed. Single-threaded, allocates.
+ * the child's environment is changed. The id of the child is not known when its environment is
+ * made: an entry with room for it is, and the child fills it in. Single-threaded, allocates.
  */
 #include "cli/preload.h"
 
@@ -22,6 +23,10 @@ static const char *const places[] = {
     "../lib/libmemhawk.so",
     "../runtime/libmemhawk.so",
 };
+
+/* An entry with room for any pid. */
+#define ROOT_PID      "MEMHAWK_ROOT_PID"
+#define ROOT_PID_ROOM "          "
 
 static char *check_library(char *path)
 {
@@ -84,7 +89,7 @@ static bool is_replaced(const char *entry, const PreloadSetting *settings, size_
     for (size_t i = 0; i < count; i++)
         if (settings[i].value && is_variable(entry, settings[i].name))
             return true;
-    return is_variable(entry, "LD_PRELOAD");
+    return is_variable(entry, "LD_PRELOAD") || is_variable(entry, ROOT_PID);
 }
 
 char **preload_environment(const char *library, const PreloadSetting *settings, size_t count)
@@ -92,7 +97,7 @@ char **preload_environment(const char *library, const PreloadSetting *settings, 
     size_t inherited = 0, used = 0;
     while (environ[inherited])
         inherited++;
-    char **copy = calloc(inherited + count + 2, sizeof(*copy));
+    char **copy = calloc(inherited + count + 3, sizeof(*copy));
     if (!copy)
         return NULL;
     bool good = true;
@@ -103,11 +108,20 @@ char **preload_environment(const char *library, const PreloadSetting *settings, 
         if (settings[i].value)
             good = (copy[used++] = make_entry(settings[i].name, settings[i].value, NULL)) != NULL;
     if (good)
+        good = (copy[used++] = make_entry(ROOT_PID, ROOT_PID_ROOM, NULL)) != NULL;
+    if (good)
         good = (copy[used++] = make_entry("LD_PRELOAD", library, getenv("LD_PRELOAD"))) != NULL;
     if (good)
         return copy;
     preload_free_environment(copy);
     return NULL;
+}
+
+void preload_put_root_pid(char **environment, pid_t pid)
+{
+    for (char **entry = environment; *entry; entry++)
+        if (strcmp(*entry, ROOT_PID "=" ROOT_PID_ROOM) == 0)
+            snprintf(*entry + strlen(ROOT_PID "="), sizeof(ROOT_PID_ROOM), "%d", (int)pid);
 }
 
 void preload_free_environment(char **environment)

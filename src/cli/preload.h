@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* How the recorder gets into the program: its file, and the environment that loads it. */
 
@@ -20,4 +21,10 @@ typedef struct PreloadSetting {
  * our own stays as it is. NULL when out of memory. preload_free_environment().
  */
 char **preload_environment(const char *library, const PreloadSetting *settings, size_t count);
+/*
+ * Names the process that the environment is for, so that the recorder tells the program itself from
+ * what it starts (--follow). In that process, before exec: nobody knows its id earlier. Does
+ * nothing to an environment that preload_environment() did not make.
+ */
+void preload_put_root_pid(char **environment, pid_t pid);
 void preload_free_environment(char **environment);

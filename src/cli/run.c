@@ -27,6 +27,7 @@ enum {
     STATUS_NOT_STARTED = 125, /* as env(1), timeout(1): distinguishable from the program's own */
     STATUS_NO_EXEC = 126,
     STATUS_NO_FILE = 127,
+    INTERVAL_MS_MIN = 10, /* as in runtime/config.c */
     INTERVAL_MS_MAX = 3600000,
     DEPTH_MAX = 256,
 };
@@ -111,7 +112,7 @@ static error_t parse_run(int key, char *argument, struct argp_state *state)
         return 0;
     case 'i':
         options->interval = argument;
-        return check_number("--interval", argument, 1, INTERVAL_MS_MAX);
+        return check_number("--interval", argument, INTERVAL_MS_MIN, INTERVAL_MS_MAX);
     case KEY_DEPTH:
         options->depth = argument;
         return check_number("--depth", argument, 1, DEPTH_MAX);

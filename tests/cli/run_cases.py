@@ -32,6 +32,7 @@ REPLACED = [
     (r"_\d+_protobuf\.binpb", "_PID_protobuf.binpb"),
     (r"_\d+_(\d)_protobuf\.binpb", r"_PID_\1_protobuf.binpb"),
     (r"\(pid \d+\)", "(pid PID)"),
+    (r"MEMHAWK_ROOT_PID=\d+", "MEMHAWK_ROOT_PID=PID"),
     (r"after \d[\d.]* (ms|s)\b", "after TIME"),
     (r"^(  peak .* at) \d[\d.]* (ms|s)$", r"\1 TIME"),
 ]
