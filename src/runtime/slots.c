@@ -15,6 +15,10 @@
 
 enum { CHUNK_SLOTS = 2048, CHUNK_BYTES = CHUNK_SLOTS << SLOT_SHIFT };
 
+#ifndef SLOT_WINDOW /* tests under ThreadSanitizer: it allows few addresses */
+#define SLOT_WINDOW 0x3a0000000000
+#endif
+
 uintptr_t slot_base;
 
 static _Atomic uint64_t next_chunk; /* number of the next chunk to try */
@@ -33,7 +37,7 @@ static bool map_chunk(uintptr_t address)
 
 bool slots_init(void)
 {
-    static const uintptr_t candidates[] = {UINT64_C(0x3a0000000000), UINT64_C(0x080000000000),
+    static const uintptr_t candidates[] = {SLOT_WINDOW, UINT64_C(0x080000000000),
                                            UINT64_C(0x4a0000000000), UINT64_C(0x2a0000000000)};
     for (size_t i = 0; i < ARRAY_SIZE(candidates); i++) {
         if (!map_chunk(candidates[i]))
