@@ -68,9 +68,11 @@ static inline uint64_t rule_epoch_key(uint32_t epoch)
     return (uint64_t)(0x4000 | (epoch & 0x3fff)) << 48;
 }
 
+/* By the lowest bits of the address: as good as random over a program, and each further operation
+ * would lengthen the chain of loads that a walk's time consists of. */
 static inline RuleCell *rule_cell(RuleCell *cells, uint64_t pc)
 {
-    return &cells[(uint32_t)pc * UINT32_C(0x9e3779b1) >> (32 - RULE_CELL_BITS)];
+    return &cells[pc & ((1u << RULE_CELL_BITS) - 1)];
 }
 
 /* The slow side: interprets the tables and fills the cell. Never fails: RULE_MISSING. KEY is the

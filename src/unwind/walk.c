@@ -90,11 +90,25 @@ static COLD void forget_all(UnwindThread *thread)
 /* ---- walking ------------------------------------------------------------------------------------
  */
 
-static const Entry *join_candidate(const UnwindThread *thread)
+/*
+ * Where the walk in progress may meet the one returned last: each JOIN_STRIDE-th of its entries,
+ * counted inwards from the second stop, which is above every frame. To find a join a few frames
+ * late costs less than to look at each frame, and short rests are not worth a join.
+ */
+static inline const Entry *join_first(const UnwindThread *thread)
 {
     static const Entry none = {.sp = UINT64_MAX};
     const Memo *last = thread->last;
-    return last && last->pc != 0 ? last->first : &none;
+    if (UNLIKELY(!last) || UNLIKELY(last->pc == 0))
+        return &none;
+    return last->first + (last->entries + 1) % JOIN_STRIDE;
+}
+
+static inline const Entry *join_next(const Entry *join, uint64_t cfa)
+{
+    while (join->sp < cfa)
+        join += JOIN_STRIDE;
+    return join;
 }
 
 /* The exact pc below a signal frame. */
@@ -133,6 +147,24 @@ static __attribute__((noinline)) StepEnd step_rare(Walker *w, RuleBits rule)
     return end;
 }
 
+/* A plain step to a CFA below needs no other look. */
+static inline uint64_t walk_limit(const Walker *w, const Entry *join)
+{
+    uint64_t beyond = w->high + 1;
+    return join->sp < beyond ? join->sp : beyond;
+}
+
+/* A frame too many; a word that ends the stack is none. */
+static COLD void depth_reached(Walker *w)
+{
+    w->next = w->at;
+    if (w->at->word == 0)
+        end_of_stack(w, w->at);
+    else
+        w->flags |= UNWIND_DEPTH_CUT;
+    w->at--;
+}
+
 /*
  * From the first frame outwards to the end. The loop itself does what nearly every frame needs; all
  * else is called. What changes with each frame lives in locals and is stored for the calls.
@@ -140,11 +172,12 @@ static __attribute__((noinline)) StepEnd step_rare(Walker *w, RuleBits rule)
 static inline __attribute__((always_inline)) void walk_frames(Walker *w)
 {
     UnwindThread *thread = w->thread;
-    const Entry *join = join_candidate(thread);
+    const uint32_t max_depth = thread->max_depth;
     const uint64_t key = thread->epoch_key;
-    Entry *at = w->at;
-    uint64_t pc = at->word, cfa = at->sp, acc = 0, join_sp = join->sp;
-    int32_t left = thread->max_depth - 1; /* frames that may still be added */
+    const Entry *join = join_first(thread);
+    Entry *at = w->at, *full = at + max_depth; /* a frame at `full` is one too many */
+    uint64_t pc = at->word, cfa = at->sp, acc = 0;
+    uint64_t limit = walk_limit(w, join);
     RuleCell *cells = rule_cells;
     __asm__("" : "+r"(cells)); /* one base register */
     for (;;) {
@@ -154,7 +187,7 @@ static inline __attribute__((always_inline)) void walk_frames(Walker *w)
         if (UNLIKELY((check ^ rule ^ key) != pc)) {
             if (pc < WALK_LOWEST_PC && at != w->first) {
                 end_of_stack(w, at);
-                left++;
+                at--;
                 break;
             }
             thread->stats.rule_misses++;
@@ -164,60 +197,78 @@ static inline __attribute__((always_inline)) void walk_frames(Walker *w)
             at->rule = rule;
             acc = acc * WALK_BASE + pc;
             cfa += (uint64_t)rule_cfa_offset(rule);
+            if (LIKELY(cfa < limit)) {
+            plain:
+                pc = stack_word(cfa - 8);
+                at++;
+                at->sp = cfa;
+                at->word = pc;
+                if (LIKELY(at != full))
+                    continue;
+                w->at = at;
+                depth_reached(w);
+                at--;
+                break;
+            }
             if (UNLIKELY(cfa > w->high)) {
                 w->next = at + 1;
                 w->flags |= UNWIND_ENDED_EARLY;
                 break;
             }
+            join = join_next(join, cfa);
+            limit = walk_limit(w, join);
+            if (cfa < limit)
+                goto plain;
             pc = stack_word(cfa - 8);
             at++;
+        } else if (rule_kind(rule) == RULE_OUTER) {
+            at->rule = rule;
+            acc = acc * WALK_BASE + frame_word(pc, rule);
+            w->next = at + 1;
+            break;
         } else {
             w->acc = acc;
             w->at = at;
-            w->frames = (unsigned)(thread->max_depth - left);
+            w->frames = max_depth + 1 - (uint32_t)(full - at);
             StepEnd end = step_rare(w, rule);
             acc = w->acc;
-            left = thread->max_depth - (int32_t)w->frames;
+            at = w->next;
+            full = at + (max_depth - w->frames);
             if (end != STEP_ON) {
                 w->flags |= end == STEP_EARLY ? UNWIND_ENDED_EARLY : 0;
+                at--;
                 break;
             }
-            at = w->next;
             cfa = w->cfa;
             pc = w->pc;
+            join = join_next(join, cfa);
+            limit = walk_limit(w, join);
         }
         at->sp = cfa;
         at->word = pc;
-        if (UNLIKELY(--left < 0)) {
-            left = 0;
-            w->next = at;
-            if (pc == 0)
-                end_of_stack(w, at);
-            else
-                w->flags |= UNWIND_DEPTH_CUT;
+        w->at = at;
+        if (UNLIKELY(at == full)) {
+            depth_reached(w);
+            at--;
             break;
         }
-        if (LIKELY(cfa < join_sp))
+        if (cfa < limit)
             continue;
-        while (join->sp < cfa)
-            join++;
-        join_sp = join->sp;
-        if (join_sp != cfa || join->word != pc)
-            continue;
-        w->at = at;
-        w->acc = acc;
-        w->frames = (unsigned)(thread->max_depth - left);
-        if (walker_join(w, join))
-            return;
-        at = w->at;
-        cfa = at->sp;
-        pc = at->word;
-        acc = w->acc;
-        left = thread->max_depth - (int32_t)w->frames;
-        join_sp = cfa + 1;
+        if (join->sp == cfa && join->word == pc) {
+            w->acc = acc;
+            w->frames = max_depth + 1 - (uint32_t)(full - at);
+            if (walker_join(w, join))
+                return;
+            at = w->at;
+            cfa = at->sp;
+            pc = at->word;
+            acc = w->acc;
+            full = at + (max_depth + 1 - w->frames);
+        }
+        limit = cfa + 1;
     }
     w->acc = acc;
-    w->frames = (unsigned)(thread->max_depth - left);
+    w->frames = max_depth + 1 - (uint32_t)(full - at);
 }
 
 static uint64_t stack_high(UnwindThread *thread, uint64_t sp)
@@ -262,7 +313,7 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     into->walk.depth = (uint16_t)w->frames;
     into->walk.flags = w->flags;
     into->first = first;
-    into->bytes = (uint32_t)((char *)w->next - (char *)first);
+    into->entries = (uint32_t)(w->next - first);
     thread->stats.walks++;
     thread->stats.frames_walked += w->frames;
     if (w->forget)
@@ -300,7 +351,7 @@ size_t unwind_frames(const UnwindThread *thread, const UnwindWalk *walk, FrameWo
     (void)thread;
     const Memo *memo = (const Memo *)((const char *)walk - offsetof(Memo, walk));
     size_t depth = 0;
-    const Entry *end = memo->first + memo->bytes / sizeof(Entry);
+    const Entry *end = memo->first + memo->entries;
     for (const Entry *entry = memo->first; entry < end; entry++) {
         if (!(entry->rule & RULE_AUX))
             ret_frames[depth++] = frame_word(entry->word, entry->rule);

@@ -35,7 +35,7 @@ typedef struct Memo {
     uint64_t fp;     /* rbp, compared when fp_live */
     Entry *first;
     UnwindWalk walk;
-    uint32_t bytes; /* of its entries, without the stops */
+    uint32_t entries; /* without the stops */
     uint32_t fp_live;
 } Memo;
 _Static_assert(sizeof(Memo) == 64, "one cache line");
@@ -44,6 +44,7 @@ enum {
     MEMO_BITS = 7,
     LOG_WALKS = 48, /* room for so many walks of full depth without aux entries */
     LOG_SPARE = 64, /* aux entries of one walk beyond one a frame */
+    JOIN_STRIDE = 8,
 };
 
 struct UnwindThread {
