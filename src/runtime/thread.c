@@ -102,7 +102,8 @@ Thread *thread_adopt(uint32_t tid)
         Thread *thread = thread_get(i);
         if (!thread || atomic_load_explicit(&thread->owner, memory_order_relaxed) != 0)
             continue;
-        if (thread->last_owner == tid && thread_claim(thread, tid))
+        if (atomic_load_explicit(&thread->last_owner, memory_order_relaxed) == tid &&
+            thread_claim(thread, tid))
             return thread; /* its last_block is this thread's */
         if (!any)
             any = thread;
@@ -117,7 +118,8 @@ Thread *thread_adopt(uint32_t tid)
 void thread_release(Thread *thread)
 {
     thread->paused = 0;
-    thread->last_owner = atomic_load_explicit(&thread->owner, memory_order_relaxed);
+    uint32_t tid = atomic_load_explicit(&thread->owner, memory_order_relaxed);
+    atomic_store_explicit(&thread->last_owner, tid, memory_order_relaxed);
     atomic_store_explicit(&thread->owner, 0, memory_order_release);
 }
 

@@ -41,8 +41,8 @@ typedef struct Thread {
     int64_t push_above; /* room_up after a push: the delta is push_above - room_up */
     uint32_t slots_left;
     Slot *slots_next;
-    _Atomic uint32_t owner; /* thread id, 0: free for adoption. CAS */
-    uint32_t last_owner;    /* thread that gave it free */
+    _Atomic uint32_t owner;      /* thread id, 0: free for adoption. CAS */
+    _Atomic uint32_t last_owner; /* thread that gave it free: a hint, relaxed */
     uint32_t index;
     uint32_t paused;
     int64_t live_base;     /* sum of what was pushed: live_base + delta = net of this state */

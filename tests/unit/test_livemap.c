@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The live map: which entry belongs to which address, computed by hand; leaves, memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "runtime/livemap.h"
+
+#define AT(address) ((const void *)(uintptr_t)(address))
+
+/* 0x7f0000000000 is a multiple of 64 MiB, hence the start of a leaf: number 0x1fc000. */
+#define LEAF UINT64_C(0x7f0000000000)
+enum { LEAF_TOP = 0x1fc000 };
+
+static void test_shift_5(void **state)
+{
+    LiveMap map = {0};
+
+    (void)state;
+    assert_int_equal(livemap_init(&map, 5), 0);
+    assert_null(livemap_find(&map, AT(LEAF)));
+    LiveEntry *first = livemap_make(&map, AT(LEAF + 0x1234560));
+    assert_non_null(first);
+    first -= 0x91a2b; /* 0x1234560 / 32 */
+    assert_ptr_equal(livemap_find(&map, AT(LEAF)), first);
+    assert_ptr_equal(livemap_make(&map, AT(LEAF)), first);
+    assert_int_equal((uintptr_t)first % 4096, 0);
+    assert_ptr_equal(livemap_find(&map, AT(LEAF + 16)), first); /* same granule */
+    assert_ptr_equal(livemap_find(&map, AT(LEAF + 31)), first);
+    assert_ptr_equal(livemap_find(&map, AT(LEAF + 32)), first + 1);
+    assert_ptr_equal(livemap_find(&map, AT(LEAF + 0x3ffffe0)), first + 0x1fffff); /* the last */
+    assert_null(livemap_find(&map, AT(LEAF + 0x4000000)));
+    assert_null(livemap_find(&map, AT(LEAF - 16)));
+    /* The root's cell is biased by the granules below the leaf: 0x7f0000000000 / 32. */
+    assert_int_equal((uintptr_t)map.root[LEAF_TOP] + UINT64_C(0x3f800000000) * sizeof(LiveEntry),
+                     (uintptr_t)first);
+    atomic_store(first + 0x1fffff, 77);
+    assert_int_equal(atomic_load(livemap_find(&map, AT(LEAF + 0x3fffff0))), 77);
+}
+
+static void test_shift_3(void **state)
+{
+    LiveMap map = {0};
+
+    (void)state;
+    assert_int_equal(livemap_init(&map, 3), 0);
+    LiveEntry *first = livemap_make(&map, AT(LEAF));
+    assert_ptr_equal(livemap_find(&map, AT(LEAF + 7)), first);
+    assert_ptr_equal(livemap_find(&map, AT(LEAF + 8)), first + 1);
+    assert_ptr_equal(livemap_find(&map, AT(LEAF + 0x20)), first + 4);
+    assert_ptr_equal(livemap_find(&map, AT(LEAF + 0x3fffff8)), first + 0x7fffff);
+    atomic_store(first + 0x7fffff, 5); /* the leaf is as large as that */
+    assert_null(livemap_find(&map, AT(LEAF + 0x4000000)));
+}
+
+/* Bits 47 and up, where tags stand, do not matter. */
+static void test_tags(void **state)
+{
+    LiveMap map = {0};
+
+    (void)state;
+    livemap_init(&map, 5);
+    LiveEntry *entry = livemap_make(&map, AT(UINT64_C(0x5a007f0000000040)));
+    assert_ptr_equal(livemap_find(&map, AT(LEAF + 64)), entry);
+    assert_ptr_equal(livemap_find(&map, AT(UINT64_C(0xff80000000000000) | (LEAF + 64))), entry);
+}
+
+static void test_ends(void **state)
+{
+    LiveMap map = {0};
+
+    (void)state;
+    livemap_init(&map, 5);
+    assert_null(livemap_find(&map, NULL));
+    LiveEntry *low = livemap_make(&map, AT(32));
+    assert_ptr_equal(livemap_find(&map, AT(0)), low - 1);
+    LiveEntry *high = livemap_make(&map, AT(UINT64_C(0x7fffffffffff)));
+    assert_ptr_equal(livemap_find(&map, AT(UINT64_C(0x7ffffc000000))), high - 0x1fffff);
+    assert_non_null(map.root[0]);
+    assert_non_null(map.root[0x1fffff]);
+    assert_ptr_not_equal(low, high);
+}
+
+static void test_init_twice(void **state)
+{
+    LiveMap map = {0}, never = {0};
+
+    (void)state;
+    assert_int_equal(livemap_init(&map, 5), 0);
+    void *root = map.root;
+    assert_int_equal(livemap_init(&map, 3), 0);
+    assert_ptr_equal(map.root, root);
+    assert_int_equal(map.shift, 5);
+    assert_int_equal(livemap_resident_bytes(&never), 0);
+}
+
+/* What was touched counts, and nothing else. */
+static void test_resident(void **state)
+{
+    LiveMap map = {0};
+
+    (void)state;
+    livemap_init(&map, 5);
+    assert_int_equal(livemap_resident_bytes(&map), 0);
+    LiveEntry *first = livemap_make(&map, AT(LEAF));
+    size_t a_page = 4096 / sizeof(LiveEntry);
+    uint64_t root_only = livemap_resident_bytes(&map);
+    assert_int_equal(root_only, 4096); /* the root's page */
+    atomic_store(first, 1);
+    atomic_store(first + 1, 1);
+    atomic_store(first + 5 * a_page, 1);
+    atomic_store(first + 0x1fffff, 1);
+    assert_in_range(livemap_resident_bytes(&map), 4 * 4096, 4 * (2 << 20)); /* or huge pages */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shift_5),    cmocka_unit_test(test_shift_3),
+        cmocka_unit_test(test_tags),       cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_init_twice), cmocka_unit_test(test_resident),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
