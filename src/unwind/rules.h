@@ -68,11 +68,17 @@ static inline uint64_t rule_epoch_key(uint32_t epoch)
     return (uint64_t)(0x4000 | (epoch & 0x3fff)) << 48;
 }
 
-/* By the lowest bits of the address: as good as random over a program, and each further operation
- * would lengthen the chain of loads that a walk's time consists of. */
+/* Its cell's number, times two. The lowest bits of an address are as good as random over a program,
+ * and each further operation would lengthen the chain of loads that a walk's time consists of. Two
+ * return addresses are never one byte apart. */
+static inline size_t rule_at(uint64_t pc)
+{
+    return pc & (((1u << RULE_CELL_BITS) - 1) << 1);
+}
+
 static inline RuleCell *rule_cell(RuleCell *cells, uint64_t pc)
 {
-    return &cells[pc & ((1u << RULE_CELL_BITS) - 1)];
+    return &cells[rule_at(pc) / 2];
 }
 
 /* The slow side: interprets the tables and fills the cell. Never fails: RULE_MISSING. KEY is the

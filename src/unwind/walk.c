@@ -31,7 +31,8 @@ void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_poi
 {
     thread->max_depth = (uint16_t)max_depth;
     thread->frame_pointers = frame_pointers;
-    thread->need = 2u * max_depth + LOG_SPARE + 3;
+    thread->need_bytes = (2u * max_depth + LOG_SPARE + 3) * (uint32_t)sizeof(Entry);
+    thread->aux_bytes = (max_depth + LOG_SPARE - 1) * (uint32_t)sizeof(Entry);
     thread->head = thread->tail = thread->lap_end = thread->log;
     thread->log_end = thread->log + LOG_WALKS * max_depth + LOG_SPARE;
     thread->epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
@@ -50,16 +51,21 @@ static inline void log_drop_oldest(UnwindThread *thread)
     thread->tail = (Entry *)preamble->word;
 }
 
+/* To the ring's begin; returns the end of the next walk's room. */
+static __attribute__((noinline)) Entry *log_turn(UnwindThread *thread)
+{
+    while (thread->tail < thread->lap_end)
+        log_drop_oldest(thread);
+    thread->lap_end = thread->head;
+    thread->head = thread->tail = thread->log;
+    return (Entry *)((char *)thread->log + thread->need_bytes);
+}
+
 static inline Entry *log_reserve(UnwindThread *thread)
 {
-    uint32_t need = thread->need;
-    if (UNLIKELY(thread->head + need > thread->log_end)) {
-        while (thread->tail < thread->lap_end)
-            log_drop_oldest(thread);
-        thread->lap_end = thread->head;
-        thread->head = thread->tail = thread->log;
-    }
-    Entry *end = thread->head + need;
+    Entry *end = (Entry *)((char *)thread->head + thread->need_bytes);
+    if (UNLIKELY(end > thread->log_end))
+        end = log_turn(thread);
     if (end > thread->lap_end)
         end = thread->lap_end;
     while (thread->tail < end)
@@ -169,21 +175,22 @@ static COLD void depth_reached(Walker *w)
  * From the first frame outwards to the end. The loop itself does what nearly every frame needs; all
  * else is called. What changes with each frame lives in locals and is stored for the calls.
  */
-static inline __attribute__((always_inline)) void walk_frames(Walker *w)
+static inline __attribute__((always_inline)) void walk_frames(Walker *w, UnwindThread *thread,
+                                                              const UnwindContext *context)
 {
-    UnwindThread *thread = w->thread;
     const uint32_t max_depth = thread->max_depth;
     const uint64_t key = thread->epoch_key;
     const Entry *join = join_first(thread);
     Entry *at = w->at, *full = at + max_depth; /* a frame at `full` is one too many */
-    uint64_t pc = at->word, cfa = at->sp, acc = 0;
+    uint64_t pc = context->pc, cfa = context->sp, acc = 0;
     uint64_t limit = walk_limit(w, join);
-    RuleCell *cells = rule_cells;
-    __asm__("" : "+r"(cells)); /* one base register */
+    /* Base registers, so that each load computes its own address. */
+    _Atomic uint64_t *rules = &rule_cells->rule, *checks = &rule_cells->check;
+    __asm__("" : "+r"(rules), "+r"(checks));
     for (;;) {
-        RuleCell *cell = rule_cell(cells, pc);
-        RuleBits rule = atomic_load_explicit(&cell->rule, memory_order_relaxed);
-        uint64_t check = atomic_load_explicit(&cell->check, memory_order_relaxed);
+        size_t cell = rule_at(pc);
+        RuleBits rule = atomic_load_explicit(&rules[cell], memory_order_relaxed);
+        uint64_t check = atomic_load_explicit(&checks[cell], memory_order_relaxed);
         if (UNLIKELY((check ^ rule ^ key) != pc)) {
             if (pc < WALK_LOWEST_PC && at != w->first) {
                 end_of_stack(w, at);
@@ -200,9 +207,10 @@ static inline __attribute__((always_inline)) void walk_frames(Walker *w)
             if (LIKELY(cfa < limit)) {
             plain:
                 pc = stack_word(cfa - 8);
+                at[1].sp = cfa;
+                at[1].word = pc;
                 at++;
-                at->sp = cfa;
-                at->word = pc;
+                __asm__("" : "+r"(at)); /* one register */
                 if (LIKELY(at != full))
                     continue;
                 w->at = at;
@@ -283,7 +291,7 @@ static uint64_t stack_high(UnwindThread *thread, uint64_t sp)
 static void put_stops(const UnwindThread *thread, Entry *end)
 {
     end[0] = (Entry){.sp = (uint64_t)(&thread->zero + 1), .word = WALK_STOP_WORD};
-    end[1] = (Entry){.sp = UINT64_MAX};
+    end[1].sp = UINT64_MAX;
 }
 
 static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
@@ -294,7 +302,7 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     Walker *w = &walker;
     w->thread = thread;
     w->first = w->at = w->fp_at = first;
-    w->aux_limit = first + thread->need - thread->max_depth - 4;
+    w->aux_limit = (Entry *)((char *)first + thread->aux_bytes);
     w->fp = context->fp;
     w->fp_incoming = true;
     w->fp_live = w->forget = false;
@@ -302,7 +310,7 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     thread->regs_at = NULL;
     w->high = stack_high(thread, context->sp);
     *first = (Entry){.sp = context->sp, .word = context->pc};
-    walk_frames(w);
+    walk_frames(w, thread, context);
     put_stops(thread, w->next);
 
     Memo *into = w->forget ? &thread->scratch : memo;

@@ -60,9 +60,10 @@ struct UnwindThread {
     /* The ring: the next walk goes to `head`; older walks ahead of it are from `tail` to `lap_end`.
      */
     Entry *head, *tail, *lap_end, *log_end;
-    uint32_t need;     /* most entries that a walk takes, with preamble and stops */
-    UnwindStats stats; /* `walks` without the verified ones */
-    Entry *regs_at;    /* frame for which `regs` holds more than rsp, rbp and pc */
+    uint32_t need_bytes; /* most that a walk takes, with preamble and stops */
+    uint32_t aux_bytes;  /* from its first frame to where aux entries must end */
+    UnwindStats stats;   /* `walks` without the verified ones */
+    Entry *regs_at;      /* frame for which `regs` holds more than rsp, rbp and pc */
     CfiFrame regs;
     StackBounds bounds;
     _Alignas(64) Entry log[];
