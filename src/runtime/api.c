@@ -125,7 +125,7 @@ int memhawk_v1_alloc(const void *ptr, size_t size)
     if (!thread)
         return ptr ? -ENOSYS : -EINVAL;
     if (!thread->paused && livemap_init(&runtime.custom, 3) == 0)
-        record_alloc(thread, &runtime.custom, (void *)ptr, size, size, &context);
+        record_custom_alloc(thread, ptr, size, &context);
     api_leave(thread);
     return 0;
 }
@@ -135,10 +135,7 @@ int memhawk_v1_free(const void *ptr)
     Thread *thread = api_enter();
     if (!thread)
         return -ENOSYS;
-    LiveEntry *entry = runtime.custom.root ? livemap_find(&runtime.custom, ptr) : NULL;
-    uint64_t value = entry ? atomic_exchange(entry, 0) : 0;
-    if (value)
-        record_free(thread, value, ptr, RECORD_NO_OVERHEAD);
+    record_custom_free(thread, ptr);
     api_leave(thread);
     return 0;
 }

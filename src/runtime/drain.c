@@ -71,7 +71,7 @@ static void sums_of(const Stack *stack, Sums *ret_sums)
     }
     for (uint32_t at = first; at; at = slot_at(at)->next_of_stack) {
         sums.temporary += counter_read(&slot_at(at)->sums.temporary);
-        sums.heads += counter_read(&slot_at(at)->sums.heads);
+        sums.overhead += (int64_t)counter_read((const uint64_t *)&slot_at(at)->sums.overhead);
         sums.alloc_count += counter_read(&slot_at(at)->sums.alloc_count);
         sums.alloc_bytes += counter_read(&slot_at(at)->sums.alloc_bytes);
     }
@@ -85,7 +85,7 @@ static void sums_replace(Sums *total, const Sums *old, const Sums *fresh)
     total->free_count += fresh->free_count - old->free_count;
     total->free_bytes += fresh->free_bytes - old->free_bytes;
     total->temporary += fresh->temporary - old->temporary;
-    total->heads += fresh->heads - old->heads;
+    total->overhead += fresh->overhead - old->overhead;
 }
 
 static void drain_stack(uint32_t id)
@@ -111,6 +111,12 @@ static void list_changed(uint32_t id)
         return;
     stack->listed = 1;
     drain_state.changed[drain_state.changed_count++] = id;
+}
+
+void drain_reserve(void)
+{
+    changed_room();
+    wire_reserve(&drain_state.peak, 64 << 10);
 }
 
 void drain_raise_epochs(void)
@@ -171,7 +177,7 @@ void encode_sums(WireBuffer *buffer, uint32_t field, const Sums *sums)
     size_t at = wire_begin(buffer, field);
     wire_uint(buffer, 1, sums->alloc_bytes - sums->free_bytes);
     wire_uint(buffer, 2, sums->alloc_count - sums->free_count);
-    wire_uint(buffer, 3, (uint64_t)sums_overhead(sums));
+    wire_uint(buffer, 3, (uint64_t)sums->overhead);
     wire_uint(buffer, 4, sums->alloc_count);
     wire_uint(buffer, 5, sums->alloc_bytes);
     wire_uint(buffer, 100, sums->temporary);
@@ -211,12 +217,12 @@ static bool inherit_stack(Stack *stack, Sums *inherited)
     if (first)
         slot_at(first)->sums = (Sums){.free_count = sums.free_count - sums.alloc_count,
                                       .free_bytes = sums.free_bytes - sums.alloc_bytes,
-                                      .heads = sums.heads};
+                                      .overhead = sums.overhead};
     stack->last = (Sums){0};
     stack->listed = stack->defined = 0;
     inherited->free_count += sums.free_count - sums.alloc_count;
     inherited->free_bytes += sums.free_bytes - sums.alloc_bytes;
-    inherited->heads += sums.heads;
+    inherited->overhead += sums.overhead;
     return sums.alloc_count != sums.free_count;
 }
 

@@ -34,6 +34,8 @@ extern DrainState drain_state;
 void drain_run(void);
 /* The same for all stacks, pending or not: for the end of the run. */
 void drain_sweep(void);
+/* Has the memory that an ordinary drain needs. From the collector, before the first. */
+void drain_reserve(void);
 /* Has the next touch of every slot of every thread noted; and so leave the fast path once. */
 void drain_raise_epochs(void);
 /* Drains and keeps the composition as that of the peak so far. */

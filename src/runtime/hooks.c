@@ -50,7 +50,7 @@ EXPORT void free(void *block)
     LiveEntry *entry = fast_entry(block);
     if (UNLIKELY(!entry))
         goto slow;
-    uint64_t value = atomic_load_explicit(entry, memory_order_relaxed);
+    uint32_t value = atomic_load_explicit(entry, memory_order_relaxed);
     if (UNLIKELY(!fast_free(thread_current, value, block)))
         goto slow;
     atomic_store_explicit(entry, 0, memory_order_relaxed);
@@ -65,23 +65,24 @@ EXPORT void *calloc(size_t count, size_t size)
     return counted(real.calloc(count, size), count * size);
 }
 
-/* When the real call fails the old block is as it was. */
+/*
+ * The old block is taken out before the real call. It is counted as released after it, by the
+ * general path, unless the call fails: then it is put back.
+ */
 EXPORT void *realloc(void *block, size_t size)
 {
-    LiveEntry *entry = fast_entry(block);
-    uint64_t value = entry ? atomic_load_explicit(entry, memory_order_relaxed) : 0;
-    Thread *thread = thread_current;
-    if (UNLIKELY(!value) || UNLIKELY(!fast_is_own(thread, LIVE_SLOT(value))))
+    Thread *thread = thread_active();
+    if (!block && LIKELY(thread != NULL))
+        return counted(real.realloc(NULL, size), size);
+    if (UNLIKELY(!thread) || UNLIKELY(!runtime.glibc_malloc))
         return slow_realloc(block, size, CALLER_PC(), CALLER_SP(), CALLER_FP());
-    uint64_t head = fast_head(block);
-    atomic_store_explicit(entry, 0, memory_order_relaxed);
+    Taken taken = record_take(block);
     void *fresh = real.realloc(block, size);
     if (UNLIKELY(!fresh && size)) {
-        atomic_store_explicit(entry, value, memory_order_relaxed);
+        record_put_back(block, &taken);
         return NULL;
     }
-    if (UNLIKELY(!fast_free_headed(thread, value, block, head)))
-        slow_record_free(value, block, fast_usable(head));
+    slow_record_free(block, &taken);
     return counted(fresh, size);
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The cold side of the live map: mapping of leaves, blocks of 4 GiB and more, memory accounting.
+ * The cold side of the live map: mapping of leaves, memory accounting.
  *
- * A leaf is published by compare-and-swap, so that two threads that need it at once agree. The big
- * table is an array of atomic cells claimed by compare-and-swap on the address; it is for the few
- * blocks whose size does not fit in an entry. Nothing here locks, so all of it is usable in signal
- * handlers and needs no care at fork.
+ * A leaf is published by compare-and-swap, so that two threads that need it at once agree. Nothing
+ * here locks, so all of it is usable in signal handlers and needs no care at fork.
  */
 #include "runtime/livemap.h"
 
@@ -14,14 +12,9 @@
 
 #include "base/sys.h"
 
-enum { BIG_CELLS = 1024, MINCORE_PAGES = 4096 };
+enum { MINCORE_PAGES = 4096, LEAF_SPARE = 4096, WARM_BYTES = 1 << 20 };
 
 _Atomic(LiveEntry *) livemap_heap_root[1 << LIVEMAP_ROOT_BITS];
-
-static struct {
-    _Atomic uintptr_t block;
-    _Atomic uint64_t bytes;
-} big[BIG_CELLS];
 
 int livemap_init(LiveMap *map, unsigned shift)
 {
@@ -38,6 +31,7 @@ int livemap_init(LiveMap *map, unsigned shift)
     return 0;
 }
 
+/* Without the spare page behind it, where the overhead of a block in the last granule goes. */
 static size_t leaf_bytes(const LiveMap *map)
 {
     return sizeof(LiveEntry) << (LIVEMAP_LEAF_BITS - map->shift);
@@ -49,40 +43,40 @@ LiveEntry *livemap_make(LiveMap *map, const void *block)
     if (entry)
         return entry;
     size_t top = LIVEMAP_TOP((uintptr_t)block);
-    LiveEntry *fresh = sys_map(leaf_bytes(map));
+    LiveEntry *fresh = sys_map(leaf_bytes(map) + LEAF_SPARE);
     if (!fresh)
         return NULL;
     LiveEntry *expected = NULL;
     LiveEntry *biased = (LiveEntry *)((uintptr_t)fresh - top * leaf_bytes(map));
     if (!atomic_compare_exchange_strong(&map->root[top], &expected, biased))
-        sys_unmap(fresh, leaf_bytes(map));
+        sys_unmap(fresh, leaf_bytes(map) + LEAF_SPARE);
     return livemap_find(map, block);
 }
 
-bool livemap_big_put(const void *block, uint64_t bytes)
-{
-    size_t at = ((uintptr_t)block >> 12) % BIG_CELLS;
-    for (size_t i = 0; i < BIG_CELLS; i++, at = (at + 1) % BIG_CELLS) {
-        uintptr_t free_cell = 0;
-        if (atomic_compare_exchange_strong(&big[at].block, &free_cell, (uintptr_t)block)) {
-            atomic_store(&big[at].bytes, bytes);
-            return true;
-        }
-    }
-    return false;
-}
+/* Linux 5.14; older kernels refuse, and nothing is lost. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
-uint64_t livemap_big_take(const void *block)
+void livemap_warm(const LiveMap *map, uintptr_t block, uintptr_t *warm_end)
 {
-    size_t at = ((uintptr_t)block >> 12) % BIG_CELLS;
-    for (size_t i = 0; i < BIG_CELLS; i++, at = (at + 1) % BIG_CELLS) {
-        if (atomic_load(&big[at].block) != (uintptr_t)block)
-            continue;
-        uint64_t bytes = atomic_load(&big[at].bytes);
-        atomic_store(&big[at].block, 0);
-        return bytes;
-    }
-    return LIVEMAP_HUGE;
+    const uintptr_t ahead = WARM_BYTES, leaf_mask = (UINT64_C(1) << LIVEMAP_LEAF_BITS) - 1;
+    static _Atomic bool refused;
+    if (*warm_end > block && *warm_end - block <= ahead && *warm_end - block > ahead / 4)
+        return; /* still inside what is warm */
+    bool follows = block + ahead > *warm_end && block < *warm_end + ahead;
+    uintptr_t from = block > *warm_end ? block : *warm_end;
+    *warm_end = follows ? from + ahead : block;
+    if (!follows || atomic_load_explicit(&refused, memory_order_relaxed) ||
+        (from & leaf_mask) + ahead > leaf_mask)
+        return;
+    LiveEntry *first = livemap_find(map, (const void *)from);
+    if (!first)
+        return;
+    uintptr_t start = ((uintptr_t)first + 4095) & ~(uintptr_t)4095;
+    if (sys_call(SYS_madvise, start, (ahead >> map->shift) * sizeof(LiveEntry),
+                 MADV_POPULATE_WRITE) == -EINVAL)
+        atomic_store(&refused, true);
 }
 
 static uint64_t resident_in(void *memory, size_t bytes)

@@ -12,10 +12,15 @@
  * Block address -> {stack, requested size}: a radix of two levels over the address space.
  *
  *   address  46        26 25          shift
- *           | root index |  leaf index |  |      leaf: 64 MiB of addresses, 8 bytes a granule
+ *           | root index |  leaf index |  |      leaf: 64 MiB of addresses, 4 bytes a granule
  *
- *   entry    63        32 31           0
- *           | slot index | size in bytes |   0: no block.  size LIVEMAP_HUGE: see big table
+ *   entry    31                     6 5            0
+ *           | slot address bits 6..31 | overhead    |   0: no block
+ *
+ * The overhead is usable minus requested size, so the size follows from what malloc_usable_size
+ * says; LIVE_ESCAPE stands for more than 62, which is then in the next entry: a block with so much
+ * spans more than two granules. Four bytes matter: the map's memory is the larger part of what
+ * recording costs a program that allocates fresh memory.
  *
  * An entry belongs to whoever owns the block: plain (relaxed) stores, cleared before the real free,
  * set after the real allocation. Leaves are mapped on first use and stay. Address bits above 46
@@ -25,13 +30,13 @@
 enum {
     LIVEMAP_LEAF_BITS = 26,
     LIVEMAP_ROOT_BITS = 47 - LIVEMAP_LEAF_BITS,
+    LIVE_ESCAPE = 63,
 };
-#define LIVEMAP_HUGE UINT32_MAX
 
-typedef _Atomic uint64_t LiveEntry;
+typedef _Atomic uint32_t LiveEntry;
 
 /* Root cells hold the leaf's address less the offset of its first granule, so that an entry is at
- * cell + (address >> shift) * 8 without masking. */
+ * cell + (address >> shift) * 4 without masking. */
 typedef struct LiveMap {
     _Atomic(LiveEntry *) *root; /* 1 << LIVEMAP_ROOT_BITS; NULL before livemap_init */
     unsigned shift;
@@ -61,9 +66,32 @@ static inline LiveEntry *livemap_find(const LiveMap *map, const void *block)
 /* The same, mapping the leaf when missing; NULL: no memory. Cold. */
 LiveEntry *livemap_make(LiveMap *map, const void *block);
 
-/* Sizes from LIVEMAP_HUGE up live in a small side table. put: false when it is full. */
-bool livemap_big_put(const void *block, uint64_t bytes);
-uint64_t livemap_big_take(const void *block);
+/* Stores slot bits (the low 32 of its address) and overhead. */
+static inline void live_put(LiveEntry *entry, uint32_t slot_bits, uint64_t overhead)
+{
+    if (UNLIKELY(overhead >= LIVE_ESCAPE)) {
+        atomic_store_explicit(&entry[1], (uint32_t)overhead, memory_order_relaxed);
+        overhead = LIVE_ESCAPE;
+    }
+    atomic_store_explicit(entry, slot_bits | (uint32_t)overhead, memory_order_relaxed);
+}
+
+/* Takes an entry out: 0 when there is none; else the slot bits, and the overhead. */
+static inline uint32_t live_take(LiveEntry *entry, uint64_t *ret_overhead)
+{
+    uint32_t value = atomic_exchange_explicit(entry, 0, memory_order_relaxed);
+    *ret_overhead = value & LIVE_ESCAPE;
+    if (UNLIKELY(*ret_overhead == LIVE_ESCAPE))
+        *ret_overhead = atomic_exchange_explicit(&entry[1], 0, memory_order_relaxed);
+    return value & ~(uint32_t)LIVE_ESCAPE;
+}
+
+/*
+ * Called now and then while a thread's live bytes grow, with its newest block: where blocks follow
+ * each other upwards, as in fresh heap, maps the map's pages for the next ones in one system call,
+ * which costs half of what their faults would. *warm_end is the thread's memory of it.
+ */
+void livemap_warm(const LiveMap *map, uintptr_t block, uintptr_t *warm_end);
 
 /* Resident bytes of the map, by mincore(); cold, for the collector. */
 uint64_t livemap_resident_bytes(const LiveMap *map);

@@ -59,77 +59,24 @@ static inline void touched(Thread *thread, Slot *slot, const Touch *touch)
         note_touch(thread, slot, touch);
 }
 
-static inline void count_alloc(Slot *slot, size_t size, size_t usable)
+static inline void count_alloc(Slot *slot, size_t size, uint64_t overhead)
 {
     counter_add(&slot->sums.alloc_count, 1);
     counter_add(&slot->sums.alloc_bytes, size);
-    counter_add(&slot->sums.heads, usable + 8);
+    counter_add((uint64_t *)&slot->sums.overhead, overhead);
 }
 
-static inline void count_free(Slot *slot, size_t size, size_t usable)
+static inline void count_free(Slot *slot, size_t size, uint64_t overhead)
 {
     counter_add(&slot->sums.free_count, 1);
     counter_add(&slot->sums.free_bytes, size);
-    counter_sub(&slot->sums.heads, usable + 8);
+    counter_sub((uint64_t *)&slot->sums.overhead, overhead);
 }
 
-/* A block whose address still has an entry: its release was never seen. */
-static COLD void missed_free(Thread *thread, LiveEntry *entry, const void *block)
+static void released(Thread *thread, const void *block, uint32_t slot_bits, size_t size,
+                     uint64_t overhead)
 {
-    uint64_t value = atomic_exchange(entry, 0);
-    if (!value)
-        return;
-    atomic_fetch_add(&runtime.loss_missed_frees, 1);
-    thread->last_block = 0;
-    record_free(thread, value, block, RECORD_NO_OVERHEAD);
-}
-
-/* No memory for the map: the allocation counts, and as released at once. */
-static COLD void count_unmapped(Slot *slot, size_t size)
-{
-    atomic_fetch_add(&runtime.loss_live_map, 1);
-    count_alloc(slot, size, size);
-    count_free(slot, size, size);
-    stacks_mark_pending(slot->stack_id);
-}
-
-static COLD uint32_t put_huge(const void *block, size_t size)
-{
-    if (!livemap_big_put(block, size))
-        atomic_fetch_add(&runtime.loss_live_map, 1); /* its release will count 4 GiB - 1 */
-    return LIVEMAP_HUGE;
-}
-
-void record_alloc(Thread *thread, LiveMap *map, void *block, size_t size, size_t usable,
-                  const UnwindContext *context)
-{
-    Slot *slot = slot_of_caller(thread, context);
-    LiveEntry *entry = livemap_find(map, block);
-    if (UNLIKELY(!entry) && !(entry = livemap_make(map, block))) {
-        count_unmapped(slot, size);
-        return;
-    }
-    if (UNLIKELY(atomic_load_explicit(entry, memory_order_relaxed) != 0))
-        missed_free(thread, entry, block);
-    uint32_t stored = LIKELY(size < LIVEMAP_HUGE) ? (uint32_t)size : put_huge(block, size);
-    atomic_store_explicit(entry, LIVE_ENTRY(slot, stored), memory_order_relaxed);
-    count_alloc(slot, size, usable);
-    thread->last_block = (uintptr_t)block;
-    touched(thread, slot, &(Touch){.allocs = 1, .bytes = size});
-    thread->room_up -= (int64_t)size;
-    thread->room_down += (int64_t)size;
-    if (UNLIKELY(thread->room_up < 0))
-        record_push(thread, 0);
-}
-
-void record_free(Thread *thread, uint64_t value, const void *block, size_t usable)
-{
-    uint64_t size = (uint32_t)value;
-    if (UNLIKELY(size == LIVEMAP_HUGE))
-        size = livemap_big_take(block);
-    if (usable == RECORD_NO_OVERHEAD)
-        usable = size;
-    Slot *of_block = LIVE_SLOT(value);
+    Slot *of_block = record_slot_of(slot_bits);
     bool own = of_block->stamp >> 32 == thread->index + 1;
     Slot *slot = own ? of_block : slot_of_stack(thread, of_block->stack_id);
     bool temporary = own && thread->last_block == (uintptr_t)block;
@@ -138,9 +85,127 @@ void record_free(Thread *thread, uint64_t value, const void *block, size_t usabl
     thread->room_up += (int64_t)size;
     if (UNLIKELY(thread->room_down < 0))
         record_push(thread, (int64_t)size);
-    count_free(slot, size, usable);
+    count_free(slot, size, overhead);
     counter_add(&slot->sums.temporary, temporary);
     touched(thread, slot, &(Touch){.frees = 1, .freed_bytes = size, .temporary = temporary});
+}
+
+/*
+ * A block whose address still has an entry: its release was never seen, and its size went with it.
+ * The mean of its stack stands in, which is exact where a stack allocates one size.
+ */
+static COLD void missed_free(Thread *thread, LiveEntry *entry, const void *block)
+{
+    uint64_t overhead;
+    uint32_t slot_bits = live_take(entry, &overhead);
+    if (!slot_bits)
+        return;
+    atomic_fetch_add(&runtime.loss_missed_frees, 1);
+    const Sums *sums = &record_slot_of(slot_bits)->sums;
+    thread->last_block = 0;
+    released(thread, block, slot_bits, sums->alloc_bytes / (sums->alloc_count | !sums->alloc_count),
+             overhead);
+}
+
+/* No memory for the map: the allocation counts, and as released at once. */
+static COLD void count_unmapped(Slot *slot, size_t size)
+{
+    atomic_fetch_add(&runtime.loss_live_map, 1);
+    count_alloc(slot, size, 0);
+    count_free(slot, size, 0);
+    stacks_mark_pending(slot->stack_id);
+}
+
+/* The entry for a new block, empty; NULL: no memory, and the block is counted. */
+static LiveEntry *entry_for(Thread *thread, LiveMap *map, const void *block, Slot *slot,
+                            size_t size)
+{
+    LiveEntry *entry = livemap_find(map, block);
+    if (UNLIKELY(!entry) && !(entry = livemap_make(map, block))) {
+        count_unmapped(slot, size);
+        return NULL;
+    }
+    if (UNLIKELY(atomic_load_explicit(entry, memory_order_relaxed) != 0))
+        missed_free(thread, entry, block);
+    return entry;
+}
+
+static void allocated(Thread *thread, Slot *slot, const void *block, size_t size, uint64_t overhead)
+{
+    count_alloc(slot, size, overhead);
+    thread->last_block = (uintptr_t)block;
+    touched(thread, slot, &(Touch){.allocs = 1, .bytes = size});
+    thread->room_up -= (int64_t)size;
+    thread->room_down += (int64_t)size;
+    if (UNLIKELY(thread->room_up < 0))
+        record_push(thread, 0);
+}
+
+void record_alloc(Thread *thread, void *block, size_t size, size_t usable,
+                  const UnwindContext *context)
+{
+    Slot *slot = slot_of_caller(thread, context);
+    LiveEntry *entry = entry_for(thread, &runtime.heap, block, slot, size);
+    if (!entry)
+        return;
+    live_put(entry, (uint32_t)(uintptr_t)slot, usable - size);
+    allocated(thread, slot, block, size, usable - size);
+}
+
+Taken record_take(const void *block)
+{
+    Taken taken = {0};
+    LiveEntry *entry = runtime.heap.root ? livemap_find(&runtime.heap, block) : NULL;
+    if (!entry || !atomic_load_explicit(entry, memory_order_relaxed))
+        return taken;
+    taken.usable = record_usable(block);
+    taken.slot_bits = live_take(entry, &taken.overhead);
+    return taken;
+}
+
+void record_put_back(const void *block, const Taken *taken)
+{
+    if (taken->slot_bits)
+        live_put(livemap_find(&runtime.heap, block), taken->slot_bits, taken->overhead);
+}
+
+void record_free(Thread *thread, const void *block, const Taken *taken)
+{
+    released(thread, block, taken->slot_bits, taken->usable - taken->overhead, taken->overhead);
+}
+
+/* ---- blocks of the program's own allocators: the size stands in the two next entries ------------
+ */
+
+static uint64_t custom_take(LiveEntry *entry, uint32_t *ret_slot_bits)
+{
+    *ret_slot_bits = atomic_exchange(entry, 0) & ~(uint32_t)LIVE_ESCAPE;
+    uint64_t low = atomic_exchange(&entry[1], 0);
+    return (uint64_t)atomic_exchange(&entry[2], 0) << 32 | low;
+}
+
+void record_custom_alloc(Thread *thread, const void *block, size_t size,
+                         const UnwindContext *context)
+{
+    record_custom_free(thread, block); /* a block announced twice: the later one counts */
+    Slot *slot = slot_of_caller(thread, context);
+    LiveEntry *entry = entry_for(thread, &runtime.custom, block, slot, size);
+    if (!entry)
+        return;
+    atomic_store(&entry[1], (uint32_t)size);
+    atomic_store(&entry[2], (uint32_t)((uint64_t)size >> 32));
+    atomic_store(entry, (uint32_t)(uintptr_t)slot | LIVE_ESCAPE);
+    allocated(thread, slot, block, size, 0);
+}
+
+void record_custom_free(Thread *thread, const void *block)
+{
+    uint32_t slot_bits;
+    LiveEntry *entry = runtime.custom.root ? livemap_find(&runtime.custom, block) : NULL;
+    if (!entry || !atomic_load(entry))
+        return;
+    uint64_t size = custom_take(entry, &slot_bits);
+    released(thread, block, slot_bits, size, 0);
 }
 
 /* ---- peak ------------------------------------------------------------------------------------ */
@@ -188,6 +253,8 @@ void record_push(Thread *thread, int64_t upcoming)
     if (sum - upcoming < peak - slack / 2 &&
         peak > atomic_load_explicit(&runtime.captured_bytes, memory_order_relaxed) + slack / 2)
         collector_capture(thread);
+    if (!upcoming)
+        livemap_warm(&runtime.heap, thread->last_block, &thread->warm_end);
     atomic_fetch_sub(&runtime.live_sum, upcoming);
     thread->live_base -= upcoming;
     int64_t band = band_of(peak);

@@ -26,12 +26,27 @@ typedef struct Touch {
     uint64_t allocs, bytes, frees, freed_bytes, temporary;
 } Touch;
 
-/* USABLE: malloc_usable_size, or SIZE for blocks without one. */
-void record_alloc(Thread *thread, LiveMap *map, void *block, size_t size, size_t usable,
+/* USABLE: malloc_usable_size of BLOCK. */
+void record_alloc(Thread *thread, void *block, size_t size, size_t usable,
                   const UnwindContext *context);
-/* VALUE: the entry of the block, cleared already. USABLE: RECORD_NO_OVERHEAD when not known. */
-void record_free(Thread *thread, uint64_t value, const void *block, size_t usable);
-#define RECORD_NO_OVERHEAD SIZE_MAX
+/* A block of the program's own allocator (memhawk_alloc). */
+void record_custom_alloc(Thread *thread, const void *block, size_t size,
+                         const UnwindContext *context);
+void record_custom_free(Thread *thread, const void *block);
+
+/* A block that was taken out of the live map. */
+typedef struct Taken {
+    uint32_t slot_bits; /* 0: it was not known */
+    uint64_t overhead;
+    size_t usable;
+} Taken;
+
+/* Out of the live map, before the real free. Nothing is counted yet. */
+Taken record_take(const void *block);
+/* Back into it: the release failed. */
+void record_put_back(const void *block, const Taken *taken);
+/* Counts the release of what was taken. */
+void record_free(Thread *thread, const void *block, const Taken *taken);
 
 /* Pushes the thread's live delta into the global sum; UPCOMING bytes of it are a release that is
  * not in the counters yet. */
@@ -39,8 +54,10 @@ void record_push(Thread *thread, int64_t upcoming);
 /* How far below the peak the sum may fall before the peak's composition must be kept, bytes. */
 int64_t record_slack(int64_t peak);
 
-#define LIVE_ENTRY(slot, size) ((uint64_t)(uintptr_t)(slot) << (32 - SLOT_SHIFT) | (uint32_t)(size))
-#define LIVE_SLOT(value)       slot_at((uint32_t)((value) >> 32))
+static inline Slot *record_slot_of(uint32_t slot_bits)
+{
+    return (Slot *)(slot_base + slot_bits);
+}
 
 /*
  * Adds to a counter that this thread alone writes: one instruction, so that a reader on another

@@ -25,11 +25,6 @@ static inline uint64_t fast_head(const void *block)
     return ((const uint64_t *)block)[-1];
 }
 
-static inline size_t fast_usable(uint64_t head)
-{
-    return (head & ~UINT64_C(7)) - (head & 2 ? 16 : 8);
-}
-
 static inline bool fast_head_is_common(uint64_t head)
 {
     return (head & ~UINT64_C(0xfffd)) == 0;
@@ -43,7 +38,7 @@ static inline __attribute__((always_inline)) LiveEntry *fast_entry(const void *b
         atomic_load_explicit(&livemap_heap_root[LIVEMAP_TOP(address)], memory_order_relaxed);
     if (UNLIKELY(!biased))
         return NULL;
-    LiveEntry *entry = (LiveEntry *)((uintptr_t)biased + (address >> 5) * 8);
+    LiveEntry *entry = (LiveEntry *)((uintptr_t)biased + (address >> 5) * sizeof(LiveEntry));
     if (!entry)
         __builtin_unreachable();
     return entry;
@@ -92,29 +87,36 @@ static inline __attribute__((always_inline)) bool fast_alloc(Thread *thread, voi
     if (UNLIKELY(!entry) || UNLIKELY(atomic_load_explicit(entry, memory_order_relaxed) != 0))
         return false;
     uint64_t head = fast_head(block);
-    if (UNLIKELY(!fast_head_is_common(head)))
+    uint64_t overhead = (head & ~UINT64_C(7)) - 8 - size;
+    if (UNLIKELY(!fast_head_is_common(head)) || UNLIKELY(overhead >= LIVE_ESCAPE))
         return false;
     if (UNLIKELY(fast_spend(&thread->room_up, size))) {
         thread->room_up += (int64_t)size;
         return false;
     }
     counter_add((uint64_t *)&thread->room_down, size);
-    atomic_store_explicit(entry, LIVE_ENTRY(slot, 0) | size, memory_order_relaxed);
+    atomic_store_explicit(entry, (uint32_t)(uintptr_t)slot | (uint32_t)overhead,
+                          memory_order_relaxed);
     counter_add(&slot->sums.alloc_count, 1);
     counter_add(&slot->sums.alloc_bytes, size);
-    counter_add(&slot->sums.heads, head & ~UINT64_C(7));
+    counter_add((uint64_t *)&slot->sums.overhead, overhead);
     thread->last_block = (uintptr_t)block;
     return true;
 }
 
-/* The counters of a release; HEAD: the chunk's, from before the real call. */
-static inline __attribute__((always_inline)) bool fast_free_headed(Thread *thread, uint64_t value,
-                                                                   const void *block, uint64_t head)
+/* Counts the release of a block whose entry held VALUE (0: none; slot 0 is nobody's), before the
+ * real free. The caller clears the entry. The header is read only of blocks that are known. */
+static inline __attribute__((always_inline)) bool fast_free(Thread *thread, uint32_t value,
+                                                            const void *block)
 {
-    Slot *slot = LIVE_SLOT(value);
-    uint64_t size = (uint32_t)value;
-    if (UNLIKELY(!fast_head_is_common(head)))
+    uint64_t overhead = value & LIVE_ESCAPE;
+    Slot *slot = record_slot_of(value & ~(uint32_t)LIVE_ESCAPE);
+    if (UNLIKELY(!fast_is_own(thread, slot)))
         return false;
+    uint64_t head = fast_head(block);
+    if (UNLIKELY(!fast_head_is_common(head)) || UNLIKELY(overhead == LIVE_ESCAPE))
+        return false;
+    uint64_t size = (head & ~UINT64_C(7)) - 8 - overhead;
     if (UNLIKELY(fast_spend(&thread->room_down, size))) {
         thread->room_down += (int64_t)size;
         return false;
@@ -122,17 +124,8 @@ static inline __attribute__((always_inline)) bool fast_free_headed(Thread *threa
     counter_add((uint64_t *)&thread->room_up, size);
     counter_add(&slot->sums.free_count, 1);
     counter_add(&slot->sums.free_bytes, size);
-    counter_sub(&slot->sums.heads, head & ~UINT64_C(7));
+    counter_sub((uint64_t *)&slot->sums.overhead, overhead);
     if (UNLIKELY(thread->last_block == (uintptr_t)block))
         counter_add(&slot->sums.temporary, 1);
     return true;
-}
-
-/* VALUE: the block's entry, 0 when there is none (slot 0 is nobody's); the caller clears it. The
- * header is read only of blocks that are known. */
-static inline __attribute__((always_inline)) bool fast_free(Thread *thread, uint64_t value,
-                                                            const void *block)
-{
-    return LIKELY(fast_is_own(thread, LIVE_SLOT(value))) &&
-           fast_free_headed(thread, value, block, fast_head(block));
 }

@@ -41,7 +41,8 @@ __asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
 
 Runtime runtime;
 static Sums inherited;
-static bool started; /* the constructor has run */
+static bool started;             /* the constructor has run */
+static const char *boot_failure; /* NULL: none, or not worth a word */
 
 uint64_t runtime_now_ns(void)
 {
@@ -60,27 +61,32 @@ static uint32_t raw_pid(void)
     return (uint32_t)sys_call(SYS_getpid);
 }
 
+/* Where the real malloc lives. Other allocators define names of glibc's too (__libc_malloc), so its
+ * module is compared with that of a function that only libc has. */
+static void know_allocator(void)
+{
+    const UnwindModule *module = unwind_module_find((FrameWord)real.malloc);
+    void *of_libc = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    runtime.allocator = (const void *)real.malloc;
+    runtime.glibc_malloc = module && of_libc && unwind_module_find((FrameWord)of_libc) == module;
+    if (runtime.glibc_malloc)
+        runtime.heap = (LiveMap){.root = livemap_heap_root, .shift = 5};
+    if (runtime.glibc_malloc || !module)
+        return;
+    runtime.allocator_start = module->start;
+    runtime.allocator_bytes = module->end - module->start;
+}
+
 static bool prepare_tables(void)
 {
-    void *own_malloc = dlsym(RTLD_DEFAULT, "__libc_malloc");
-    runtime.allocator = (const void *)real.malloc;
-    bool glibc = own_malloc && own_malloc == (void *)real.malloc;
     unwind_dl_find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
     unwind_on_unload = drain_raise_epochs;
+    if (unwind_init(arena_for_unwinder) < 0)
+        return false;
+    know_allocator();
     dlerror(); /* a message of a failed look-up must not reach the program... */
     dlerror(); /* ...nor stay allocated */
-    runtime.glibc_malloc = glibc;
-    if (glibc)
-        runtime.heap = (LiveMap){.root = livemap_heap_root, .shift = 5};
-    if (livemap_init(&runtime.heap, 3) < 0 || stacks_init() < 0 || !slots_init() ||
-        unwind_init(arena_for_unwinder) < 0)
-        return false;
-    const UnwindModule *module = unwind_module_find((FrameWord)real.malloc);
-    if (!glibc && module) {
-        runtime.allocator_start = module->start;
-        runtime.allocator_bytes = module->end - module->start;
-    }
-    return true;
+    return livemap_init(&runtime.heap, 3) == 0 && stacks_init() == 0 && slots_init();
 }
 
 void runtime_boot(void)
@@ -93,7 +99,11 @@ void runtime_boot(void)
     set_clock();
     bool ready = real_resolve();
     config_read(&runtime.config);
-    ready = ready && runtime.config.enabled && !getauxval(AT_SECURE) && prepare_tables();
+    ready = ready && runtime.config.enabled && !getauxval(AT_SECURE);
+    if (ready && !prepare_tables()) {
+        boot_failure = "no memory for its tables, or /proc cannot be read";
+        ready = false;
+    }
     atomic_store(&runtime.mode, ready ? MODE_ON : MODE_OFF);
     errno = saved_errno;
 }
@@ -166,11 +176,12 @@ static bool follows(void)
 
 static bool is_wanted(void)
 {
+    bool followed = follows(); /* asked in any case, so that a wrong expression is told */
     if (runtime.config.name_filter[0] &&
         !name_matches(runtime.config.name_filter, "MEMHAWK_NAME_FILTER"))
         return false;
     bool descendant = runtime.config.root_pid && runtime.config.root_pid != runtime.pid;
-    return !descendant || follows();
+    return !descendant || followed;
 }
 
 static void go_silent(void)
@@ -213,6 +224,8 @@ __attribute__((constructor(101))) static void runtime_start(void)
 {
     int saved_errno = errno;
     slow_boot();
+    if (boot_failure && runtime.config.log >= CONFIG_LOG_ERROR)
+        log_line("nothing is recorded: ", boot_failure);
     if (atomic_load(&runtime.mode) == MODE_ON) {
         read_short_name();
         read_folder();

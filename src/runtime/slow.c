@@ -136,28 +136,16 @@ void *slow_record_alloc(void *block, size_t size, uint64_t pc, uint64_t sp, uint
         count_skipped();
         return block;
     }
-    record_alloc(thread, &runtime.heap, block, size, record_usable(block), &context);
+    record_alloc(thread, block, size, record_usable(block), &context);
     leave(thread, nested);
     return block;
 }
 
-/* Takes the block out of the live map; 0: not known. */
-static uint64_t forget(void *block)
+/* Counts the release of a known block; a paused thread's state serves for it. */
+void slow_record_free(const void *block, const Taken *taken)
 {
-    LiveEntry *entry = runtime.heap.root ? livemap_find(&runtime.heap, block) : NULL;
-    return entry ? atomic_exchange_explicit(entry, 0, memory_order_relaxed) : 0;
-}
-
-static void remember_again(void *block, uint64_t value)
-{
-    LiveEntry *entry = value ? livemap_find(&runtime.heap, block) : NULL;
-    if (entry)
-        atomic_store_explicit(entry, value, memory_order_relaxed);
-}
-
-/* Counts the release of a block whose entry was VALUE; a paused thread's state serves for it. */
-void slow_record_free(uint64_t value, const void *block, size_t usable)
-{
+    if (!taken->slot_bits)
+        return;
     bool nested = false;
     Thread *thread = thread_active();
     if (thread)
@@ -170,7 +158,7 @@ void slow_record_free(uint64_t value, const void *block, size_t usable)
     }
     if (!thread)
         return;
-    record_free(thread, value, block, usable);
+    record_free(thread, block, taken);
     leave(thread, nested);
 }
 
@@ -188,31 +176,16 @@ static void ready(void)
         runtime_boot_child();
 }
 
-/* On a thread with a state: inside record_*, not entered again. */
-static void free_general(Thread *thread, void *block)
-{
-    uint64_t value = forget(block);
-    if (!value)
-        return;
-    thread_current = &thread_none;
-    record_free(thread, value, block, record_usable(block));
-    thread_current = thread;
-}
-
 void slow_free(void *block, uint64_t pc)
 {
     if (!block || early_owns(block))
         return;
-    Thread *thread = thread_active();
-    if (thread && !from_allocator(pc)) {
-        free_general(thread, block);
-        real.free(block);
-        return;
+    if (!thread_active())
+        ready();
+    if (!in_bypass() && !from_allocator(pc)) {
+        Taken taken = record_take(block);
+        slow_record_free(block, &taken);
     }
-    ready();
-    uint64_t value = in_bypass() || from_allocator(pc) ? 0 : forget(block);
-    if (value)
-        slow_record_free(value, block, record_usable(block));
     real.free(block);
 }
 
@@ -231,14 +204,14 @@ void *slow_realloc(void *block, size_t size, uint64_t pc, uint64_t sp, uint64_t 
         return realloc_early(block, size, pc, sp, fp);
     if (block)
         ready();
-    uint64_t value = !block || in_bypass() || from_allocator(pc) ? 0 : forget(block);
-    size_t usable = value ? record_usable(block) : 0;
+    Taken taken = {0};
+    if (block && !in_bypass() && !from_allocator(pc))
+        taken = record_take(block);
     void *fresh = real.realloc(block, size);
     if (!fresh && size) {
-        remember_again(block, value);
+        record_put_back(block, &taken);
         return NULL;
     }
-    if (value)
-        slow_record_free(value, block, usable);
+    slow_record_free(block, &taken);
     return fresh ? slow_record_alloc(fresh, size, pc, sp, fp) : NULL;
 }

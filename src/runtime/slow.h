@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/bits.h"
+#include "runtime/recording.h"
 
 /*
  * Where a hook goes when the fast path does not apply: what is rare for a block or stack, the first
@@ -16,8 +17,8 @@
  */
 __attribute__((noinline)) void *slow_record_alloc(void *block, size_t size, uint64_t pc,
                                                   uint64_t sp, uint64_t fp);
-/* Records the release of a block whose entry VALUE is cleared already. */
-__attribute__((noinline)) void slow_record_free(uint64_t value, const void *block, size_t usable);
+/* Records the release of a block that was taken out of the live map (nothing when not known). */
+__attribute__((noinline)) void slow_record_free(const void *block, const Taken *taken);
 /* The whole of free and of realloc. */
 __attribute__((noinline)) void slow_free(void *block, uint64_t pc);
 __attribute__((noinline)) void *slow_realloc(void *block, size_t size, uint64_t pc, uint64_t sp,

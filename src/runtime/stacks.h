@@ -23,15 +23,8 @@ enum {
 
 typedef struct Sums {
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes, temporary;
-    uint64_t heads; /* usable size + 8, over live blocks: for glibc, the chunk size as it stands */
+    int64_t overhead; /* usable minus requested, over live blocks */
 } Sums;
-
-/* Usable minus requested bytes, over live blocks. */
-static inline int64_t sums_overhead(const Sums *sums)
-{
-    return (int64_t)(sums->heads - 8 * (sums->alloc_count - sums->free_count) -
-                     (sums->alloc_bytes - sums->free_bytes));
-}
 
 /*
  * Counters of one stack on one thread state: one cache line, single writer (the thread that holds
@@ -46,10 +39,11 @@ typedef struct Slot {
 _Static_assert(sizeof(Slot) == 64, "one cache line; SLOT_SHIFT");
 
 /*
- * Slots lie in one window of 2^38 bytes of address space, so that 32 bits name one; only what is
- * used is mapped. Index 0 is never given.
+ * Slots lie in one window of 2^32 bytes of address space, so that the low 32 bits of its address
+ * name one, and the lowest six are free for other use; only what is used is mapped. Index 0 is
+ * never given.
  */
-enum { SLOT_SHIFT = 6, SLOT_WINDOW_BITS = 38 };
+enum { SLOT_SHIFT = 6, SLOT_WINDOW_BITS = 32 };
 extern HIDDEN uintptr_t slot_base; /* multiple of 1 << SLOT_WINDOW_BITS */
 
 static inline Slot *slot_at(uint32_t index)
@@ -59,7 +53,7 @@ static inline Slot *slot_at(uint32_t index)
 
 static inline uint32_t slot_index(const Slot *slot)
 {
-    return (uint32_t)((uintptr_t)slot >> SLOT_SHIFT);
+    return (uint32_t)(uintptr_t)slot >> SLOT_SHIFT;
 }
 
 bool slots_init(void);

@@ -46,6 +46,7 @@ typedef struct Thread {
     uint32_t index;
     uint32_t paused;
     int64_t live_base;     /* sum of what was pushed: live_base + delta = net of this state */
+    uintptr_t warm_end;    /* the live map is prefaulted up to this address; see livemap_warm */
     uint32_t window_count; /* open thread windows */
     Window *windows[THREAD_WINDOWS];
 } Thread;

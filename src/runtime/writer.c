@@ -31,7 +31,13 @@
 #include "runtime/windows.h"
 #include "unwind/unwind.h"
 
-enum { COMPRESSION_LEVEL = 3, RECORD_HEADER = 8, FIRST_FRAMES = 4096, LARGE_RECORD = 1 << 20 };
+enum {
+    COMPRESSION_LEVEL = 3,
+    RECORD_HEADER = 8,
+    FIRST_FRAMES = 4096,
+    LARGE_RECORD = 1 << 20,
+    FIRST_BUFFER = 256 << 10
+};
 
 typedef struct FrameIds {
     struct FrameId {
@@ -173,15 +179,18 @@ void writer_define_stack(uint32_t id)
         return;
     stack->defined = 1;
     uint32_t ids[UNWIND_MAX_DEPTH];
-    for (unsigned i = 0; i < stack->depth; i++)
-        ids[i] = frame_id(stack->frames[i]);
+    unsigned depth = 0;
+    for (unsigned i = 0; i < stack->depth; i++) {
+        ids[depth] = frame_id(stack->frames[i]);
+        depth += ids[depth] != 0; /* no memory for an id: the frame is left out, and that is said */
+    }
     size_t at = wire_begin(&definitions, 4);
     wire_uint(&definitions, 1, id);
     size_t list = wire_begin(&definitions, 2);
-    for (unsigned i = 0; i < stack->depth; i++)
+    for (unsigned i = 0; i < depth; i++)
         wire_varint(&definitions, ids[i]);
     wire_end(&definitions, list);
-    wire_uint(&definitions, 100, stack->flags);
+    wire_uint(&definitions, 100, stack->flags | (depth < stack->depth ? UNWIND_ENDED_EARLY : 0u));
     wire_end(&definitions, at);
 }
 
@@ -378,6 +387,7 @@ static void shrink(WireBuffer *buffer)
         return;
     arena_unmap(ARENA_OUTPUT, buffer->data, buffer->capacity);
     *buffer = (WireBuffer){.grow = drain_grow};
+    wire_reserve(buffer, FIRST_BUFFER);
 }
 
 /* The state just summed is the peak's, as near as captures would be. */
@@ -469,6 +479,18 @@ static void encode_process(WireBuffer *into)
     wire_uint(into, 111, UINT64_C(1) << runtime.heap.shift);
 }
 
+/* What an ordinary snapshot needs is had now: the program may use up all memory later. */
+static void reserve_memory(void)
+{
+    wire_reserve(&definitions, FIRST_BUFFER);
+    wire_reserve(&body, FIRST_BUFFER);
+    wire_reserve(&compressed, FIRST_BUFFER);
+    module_states_room(1);
+    compressor_make();
+    frames_grow();
+    drain_reserve();
+}
+
 int writer_open(const Sums *taken_over)
 {
     file = output_create(folder, short_name, runtime.pid);
@@ -482,6 +504,7 @@ int writer_open(const Sums *taken_over)
     body.failed = false;
     encode_process(&body);
     write_record(&body);
+    reserve_memory();
     read_rss(); /* opens what it reads, while it still may */
     sandboxed();
     return 0;

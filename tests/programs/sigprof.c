@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     tell(1, "//! flag through_signal site_tick count=%ld\n", 3 * ticks);
     if (strcmp(kind, "malloc")) {
         tell(1, "//! in spin_%s count=%ld\n", kind, 3 * ticks);
-        if (strcmp(kind, "plt")) /* a PLT entry is a frame of its own, without a name */
+        if (!strcmp(kind, "leaf")) /* else a PLT entry may be between, a frame without a name */
             tell(1, "//! stack site_tick<on_tick<spin_%s<main count=%ld\n", kind, 3 * ticks);
     } else
         tell(1, "//! in main count=%ld\n", 3000000 + 3 * ticks);
