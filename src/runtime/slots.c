@@ -43,6 +43,7 @@ bool slots_init(void)
         if (!map_chunk(candidates[i]))
             continue;
         slot_base = candidates[i];
+        slot_at(0)->stamp = UINT64_MAX; /* an address without an entry leads here: nobody's */
         arena_count(ARENA_THREADS, CHUNK_BYTES);
         atomic_store(&next_chunk, 1);
         atomic_store(&current, (UINT64_C(1) << 32) + 1); /* index 0 is never given */
