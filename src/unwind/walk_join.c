@@ -55,48 +55,91 @@ static COLD bool take_special(Walker *w, const Entry *from, uint64_t start_sp, E
     return false;
 }
 
-/* The current frame was compared; takes over what follows. True: to the end of the walk. */
-static bool take_over(Walker *w, const Entry *from)
+/* More than a plain frame of a module that is the first at its place. */
+#define RULE_SPECIAL (RULE_KIND_BITS | RULE_AUX | RULE_BY_FP | RULE_GENERATION)
+
+/* Where a take-over stands: `from` is the next entry to compare, `frame` the outermost frame taken;
+ * `pending` is its word, which counts in `acc` once there is a frame beyond. */
+typedef struct Taking {
+    const Entry *from;
+    Entry *frame, *to;
+    uint64_t acc, pending;
+    uint32_t left; /* frames that may still be added */
+} Taking;
+
+/* Plain frames after plain frames, LIMIT at the most. Both sides advance alike. */
+static inline __attribute__((always_inline)) void take_plain(Taking *t, uint32_t limit)
 {
-    const uint64_t start_sp = from->sp;
-    uint64_t acc = w->acc, pending = frame_word(from->word, from->rule);
-    uint32_t left = w->thread->max_depth - w->frames;
-    Entry *frame = w->at, *to = w->next;
-    RuleBits rule = from->rule;
+    const Entry *from = t->from, *end = from + limit;
+    Entry *to = t->to;
+    uint64_t acc = t->acc, pending = t->pending;
+    while (from < end) {
+        uint64_t sp = from->sp, word = from->word;
+        RuleBits rule = from->rule;
+        if ((rule & RULE_SPECIAL) || stack_word(sp - 8) != word)
+            break;
+        acc = acc * WALK_BASE + pending;
+        pending = word;
+        to->sp = sp;
+        to->word = word;
+        to->rule = rule;
+        to++;
+        from++;
+    }
+    if (from == t->from)
+        return;
+    t->left -= (uint32_t)(from - t->from);
+    t->from = from;
+    t->to = to;
+    t->frame = to - 1;
+    t->acc = acc;
+    t->pending = pending;
+}
+
+/* The current frame was compared; takes over what follows. True: to the end of the walk. */
+static bool take_over(Walker *w, const Entry *candidate)
+{
+    const uint64_t start_sp = candidate->sp;
+    const uint32_t left = w->thread->max_depth - w->frames;
+    RuleBits rule = candidate->rule;
+    Taking t = {.from = candidate + 1,
+                .frame = w->at,
+                .to = w->next,
+                .acc = w->acc,
+                .pending = frame_word(candidate->word, rule),
+                .left = left};
     bool whole = false;
-    frame->rule = rule;
+    t.frame->rule = rule;
     if (rule & RULE_BY_FP)
         w->flags |= UNWIND_BY_FRAME_POINTER;
-    for (from++; rule_kind(rule) != RULE_SLOW; from++) {
-        uint64_t sp = from->sp, word = from->word;
-        RuleBits next = from->rule;
+    for (; rule_kind(rule) != RULE_SLOW; t.from++) {
+        take_plain(&t, t.left);
+        uint64_t sp = t.from->sp, word = t.from->word;
+        RuleBits next = t.from->rule;
         if (stack_word(sp - 8) != word && !((next & RULE_AUX) && sp <= start_sp)) {
             whole = word == WALK_STOP_WORD;
             break;
         }
         if (UNLIKELY(next & (RULE_AUX | RULE_BY_FP))) {
-            if (to >= w->aux_limit)
+            if (t.to >= w->aux_limit)
                 break;
-            if (!take_special(w, from, start_sp, &to))
+            if (!take_special(w, t.from, start_sp, &t.to))
                 continue;
         }
-        if (left == 0)
+        if (t.left == 0)
             break;
-        left--;
-        acc = acc * WALK_BASE + pending;
+        t.left--;
+        t.acc = t.acc * WALK_BASE + t.pending;
         rule = next;
-        pending = word;
-        if (UNLIKELY(rule & RULE_GENERATION))
-            pending = frame_word(word, rule);
-        *to = (Entry){.sp = sp, .word = word, .rule = rule};
-        frame = to++;
+        t.pending = frame_word(word, rule);
+        *t.to = (Entry){.sp = sp, .word = word, .rule = rule};
+        t.frame = t.to++;
     }
-    unsigned taken = w->thread->max_depth - w->frames - left;
-    w->thread->stats.frames_walked -= taken;
-    w->frames += taken;
-    w->at = frame;
-    w->next = to;
-    w->acc = acc;
+    w->thread->stats.frames_walked -= left - t.left;
+    w->frames += left - t.left;
+    w->at = t.frame;
+    w->next = t.to;
+    w->acc = t.acc;
     return whole;
 }
 

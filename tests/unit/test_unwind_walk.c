@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -408,6 +409,68 @@ static void another_module(void **state)
     end_with_no_difference(12);
 }
 
+/* ---- what the memo compares
+ * ---------------------------------------------------------------------- */
+
+/* Never run; their tables tell how to step from the return addresses in them. */
+extern char memo_saver_return[], memo_framed_return[];
+__asm__(".text\n"
+        ".cfi_startproc\n" /* CFA = rsp + 16, rbp saved at CFA - 16 */
+        "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
+        "call *%rdi\nmemo_saver_return:\n"
+        "pop %rbp\n.cfi_def_cfa_offset 8\nret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n" /* CFA = rbp + 16 */
+        "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
+        "mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+        "call *%rdi\nmemo_framed_return:\n"
+        "leave\n.cfi_def_cfa %rsp, 8\nret\n"
+        ".cfi_endproc\n");
+
+/* A stack laid out by hand: only the rbp that the first frame saved changes, and with it where the
+ * second frame's caller lies. Each word that the first walk took a pc from stays. */
+static void saved_fp_is_compared(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    volatile uint64_t stack[16] = {0};
+    stack[0] = (uint64_t)&stack[4];          /* rbp saved */
+    stack[1] = (uint64_t)memo_framed_return; /* its CFA: rbp + 16 */
+    stack[5] = (uint64_t)memo_saver_return;
+    UnwindContext context = {.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)&stack[0]};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 3);
+        UnwindStats stats;
+        unwind_thread_stats(probe_state->warm, &stats);
+        assert_int_equal(stats.verified, i);
+    }
+    stack[0] = (uint64_t)&stack[10]; /* no return address there: the bottom */
+    assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 2);
+    stack[0] = (uint64_t)&stack[4];
+    assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 3);
+    probe_end();
+}
+
+/* When a module goes away, no walk remembered from before may be returned. */
+static void epoch_forgets(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    volatile uint64_t stack[16] = {0};
+    UnwindContext context = {.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)&stack[0]};
+    for (unsigned epoch = 0; epoch < 3; epoch++) {
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 1);
+        UnwindStats stats;
+        unwind_thread_stats(probe_state->warm, &stats);
+        assert_int_equal(stats.walks, 3 * (epoch + 1));
+        assert_int_equal(stats.verified, 2 * (epoch + 1));
+        assert_int_equal(stats.joined, 0);
+        atomic_fetch_add(&unwind_epoch, 1);
+    }
+    probe_end();
+}
+
 /* ---- identity
  * ---------------------------------------------------------------------------------------- */
 
@@ -497,6 +560,8 @@ int main(void)
         cmocka_unit_test(jit_code),
         cmocka_unit_test(frame_pointer_mode),
         cmocka_unit_test(another_module),
+        cmocka_unit_test(saved_fp_is_compared),
+        cmocka_unit_test(epoch_forgets),
         cmocka_unit_test(equal_frames_equal_hash),
         cmocka_unit_test(walk_base_lattices),
         cmocka_unit_test(memory),
