@@ -5,7 +5,7 @@
  */
 #include "format/wire.h"
 
-bool wire_reserve(WireBuffer *buffer, size_t more)
+bool wire_grow(WireBuffer *buffer, size_t more)
 {
     if (buffer->failed)
         return false;

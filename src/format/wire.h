@@ -20,19 +20,32 @@ typedef struct WireBuffer {
     uint8_t *(*grow)(uint8_t *data, size_t bytes, size_t old_capacity, size_t new_capacity);
 } WireBuffer;
 
-bool wire_reserve(WireBuffer *buffer, size_t more);
+/* The slow side of wire_reserve. */
+bool wire_grow(WireBuffer *buffer, size_t more);
 
-static inline void wire_varint(WireBuffer *buffer, uint64_t value)
+/* Room for MORE bytes behind `bytes`; false: failed. */
+static inline bool wire_reserve(WireBuffer *buffer, size_t more)
 {
-    if (!wire_reserve(buffer, 10))
-        return;
-    uint8_t *at = buffer->data + buffer->bytes;
+    return __builtin_expect(buffer->capacity - buffer->bytes >= more && !buffer->failed, 1) ||
+           wire_grow(buffer, more);
+}
+
+/* Writes a varint at AT, where ten bytes are free; returns what follows it. */
+static inline uint8_t *wire_put_varint(uint8_t *at, uint64_t value)
+{
     while (value >= 0x80) {
         *at++ = (uint8_t)(value | 0x80);
         value >>= 7;
     }
     *at++ = (uint8_t)value;
-    buffer->bytes = (size_t)(at - buffer->data);
+    return at;
+}
+
+static inline void wire_varint(WireBuffer *buffer, uint64_t value)
+{
+    if (!wire_reserve(buffer, 10))
+        return;
+    buffer->bytes = (size_t)(wire_put_varint(buffer->data + buffer->bytes, value) - buffer->data);
 }
 
 /* A varint field; zero is left out, as proto3 does. */

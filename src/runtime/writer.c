@@ -187,8 +187,12 @@ void writer_define_stack(uint32_t id)
     size_t at = wire_begin(&definitions, 4);
     wire_uint(&definitions, 1, id);
     size_t list = wire_begin(&definitions, 2);
-    for (unsigned i = 0; i < depth; i++)
-        wire_varint(&definitions, ids[i]);
+    if (wire_reserve(&definitions, depth * 10)) {
+        uint8_t *into = definitions.data + definitions.bytes;
+        for (unsigned i = 0; i < depth; i++)
+            into = wire_put_varint(into, ids[i]);
+        definitions.bytes = (size_t)(into - definitions.data);
+    }
     wire_end(&definitions, list);
     wire_uint(&definitions, 100, stack->flags | (depth < stack->depth ? UNWIND_ENDED_EARLY : 0u));
     wire_end(&definitions, at);
