@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,8 +191,9 @@ static int highest_definition(Elf *elf, Elf_Scn *scn, const GElf_Shdr *section)
             !gelf_getverdaux(data, offset + (int)definition.vd_aux, &name))
             break;
         const char *text = elf_strptr(elf, section->sh_link, name.vda_name);
-        if (text && strncmp(text, "GLIBC_2.", 8) == 0 && atoi(text + 8) > highest)
-            highest = atoi(text + 8);
+        long minor = text && strncmp(text, "GLIBC_2.", 8) == 0 ? strtol(text + 8, NULL, 10) : -1;
+        if (minor > highest && minor < INT_MAX)
+            highest = (int)minor;
         if (definition.vd_next == 0)
             break;
         offset += (int)definition.vd_next;

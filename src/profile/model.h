@@ -88,8 +88,8 @@ int model_new(uint64_t memory_max_bytes, Profile **ret_profile);
  * Takes over one record. OFFSET, where it begins, is for damage notes. -ENOMEM: over budget, and
  * the record is in by parts; no other failures: what makes no sense is left out and noted.
  */
-int model_put_process(Profile *profile, const DecodedProcess *process, uint64_t offset);
-int model_put_snapshot(Profile *profile, const DecodedSnapshot *snapshot, uint64_t offset);
+int model_put_process(Profile *profile, const DecodedProcess *from, uint64_t offset);
+int model_put_snapshot(Profile *profile, const DecodedSnapshot *from, uint64_t offset);
 int model_put_modules(Profile *profile, const DecodedSnapshot *snapshot, uint64_t offset);
 int model_put_windows(Profile *profile, const DecodedSnapshot *snapshot, uint64_t offset);
 

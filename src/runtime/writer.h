@@ -29,9 +29,9 @@ typedef enum EndReason {
 
 /* Absolute folder and short name for the file; from the thread that boots. */
 void writer_prepare(const char *folder, const char *short_name);
-/* Creates the file and writes the ProcessInfo record; negative errno. INHERITED: not NULL after
+/* Creates the file and writes the ProcessInfo record; negative errno. TAKEN_OVER: not NULL after
  * fork. */
-int writer_open(const Sums *inherited);
+int writer_open(const Sums *taken_over);
 /* Sums up and writes one snapshot (two with a captured peak). SHARED_FDS: the file descriptor table
  * is the program's: make sure that the descriptor is still ours. */
 void writer_snapshot(SnapshotKind kind, EndReason reason, int status);

@@ -334,24 +334,24 @@ static int resolve_fresh(Symbolizer *s, Module *m, uint64_t pc, SymbolAnswer **r
 
 /* ---- interface ------------------------------------------------------------------------------ */
 
-int symbol_resolve_address(Symbolizer *s, const SymbolModuleInfo *info, uint64_t pc,
+int symbol_resolve_address(Symbolizer *symbolizer, const SymbolModuleInfo *info, uint64_t file_pc,
                            const SymbolFrame **ret_frames)
 {
-    *ret_frames = &s->unknown;
+    *ret_frames = &symbolizer->unknown;
     if (!info)
         return 1;
     Module *m;
-    int r = module_get(s, info, &m);
+    int r = module_get(symbolizer, info, &m);
     if (r < 0)
         return r;
-    SymbolAnswer *answer = symbol_map_find(&m->answers, pc);
+    SymbolAnswer *answer = symbol_map_find(&m->answers, file_pc);
     if (!answer) {
         if (m->cache)
-            answer = symbol_cache_find(m->cache, &s->arena, pc);
+            answer = symbol_cache_find(m->cache, &symbolizer->arena, file_pc);
         if (!answer)
-            r = resolve_fresh(s, m, pc, &answer);
+            r = resolve_fresh(symbolizer, m, file_pc, &answer);
         if (r == 0)
-            r = symbol_map_put(&m->answers, pc, answer);
+            r = symbol_map_put(&m->answers, file_pc, answer);
         if (r < 0)
             return r;
     }
@@ -359,12 +359,14 @@ int symbol_resolve_address(Symbolizer *s, const SymbolModuleInfo *info, uint64_t
     return (int)answer->count;
 }
 
-SymbolSource symbol_source_of(Symbolizer *s, const SymbolModuleInfo *info, const char **ret_path)
+SymbolSource symbol_source_of(Symbolizer *symbolizer, const SymbolModuleInfo *info,
+                              const char **ret_path)
 {
     Module *m;
     if (ret_path)
         *ret_path = NULL;
-    return module_get(s, info, &m) < 0 ? SYMBOL_NONE : symbol_find_source(&m->files, ret_path);
+    return module_get(symbolizer, info, &m) < 0 ? SYMBOL_NONE
+                                                : symbol_find_source(&m->files, ret_path);
 }
 
 const char *symbol_source_name(SymbolSource source)

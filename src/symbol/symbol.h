@@ -58,7 +58,7 @@ typedef struct SymbolModuleInfo {
     bool deleted; /* the file was gone or replaced: use it by build-id only */
 } SymbolModuleInfo;
 
-int symbol_resolve_address(Symbolizer *symbolizer, const SymbolModuleInfo *module, uint64_t file_pc,
+int symbol_resolve_address(Symbolizer *symbolizer, const SymbolModuleInfo *info, uint64_t file_pc,
                            const SymbolFrame **ret_frames);
 
 /* Per module: how names were found, for `memhawk info` and for hints. */
@@ -69,10 +69,10 @@ typedef enum SymbolSource {
     SYMBOL_SYMTAB,
     SYMBOL_DWARF,
 } SymbolSource;
-SymbolSource symbol_source(Symbolizer *symbolizer, const Profile *profile, uint32_t module,
+SymbolSource symbol_source(Symbolizer *symbolizer, const Profile *profile, uint32_t index,
                            const char **ret_path);
 
-SymbolSource symbol_source_of(Symbolizer *symbolizer, const SymbolModuleInfo *module,
+SymbolSource symbol_source_of(Symbolizer *symbolizer, const SymbolModuleInfo *info,
                               const char **ret_path);
 /* "none", "dynsym", "debugdata", "symtab", "dwarf". */
 const char *symbol_source_name(SymbolSource source);

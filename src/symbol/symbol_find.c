@@ -173,7 +173,7 @@ static int get_debuglink(const SymbolFile *file, DebugLink *ret_link)
     if (length == 0 || length == size || at + 4 > size || memchr(bytes, '/', length))
         return -EBADMSG;
     const uint8_t *c = bytes + at;
-    int encoding = elf_getident(file->elf, NULL)[EI_DATA];
+    unsigned char encoding = (unsigned char)elf_getident(file->elf, NULL)[EI_DATA];
     ret_link->name = (const char *)bytes;
     ret_link->crc = encoding == ELFDATA2MSB
                         ? (uint32_t)c[0] << 24 | (uint32_t)c[1] << 16 | (uint32_t)c[2] << 8 | c[3]

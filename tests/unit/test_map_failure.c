@@ -150,7 +150,7 @@ typedef struct Result {
 static Result run(long nth, bool once)
 {
     char plan[64], output[128], text[256] = {0};
-    Result result;
+    Result result = {0};
     int ends[2], status;
     (void)snprintf(plan, sizeof(plan), "MAP_FAILURE=%ld%s", nth, once ? "" : "+");
     (void)snprintf(output, sizeof(output), "MEMHAWK_OUTPUT=%s", folder);
