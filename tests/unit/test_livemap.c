@@ -116,12 +116,63 @@ static void test_resident(void **state)
     assert_in_range(livemap_resident_bytes(&map), 4 * 4096, 4 * (2 << 20)); /* or huge pages */
 }
 
+/* Slot bits above, overhead below; from 63 on it stands in the next entry. */
+static void test_entries(void **state)
+{
+    static const uint64_t overheads[] = {0, 1, 8, 62, 63, 64, 4096, UINT32_MAX};
+    LiveMap map = {0};
+    uint64_t overhead = 99;
+
+    (void)state;
+    livemap_init(&map, 5);
+    LiveEntry *entry = livemap_make(&map, AT(LEAF));
+    assert_int_equal(live_take(entry, &overhead), 0);
+    for (size_t i = 0; i < sizeof(overheads) / sizeof(overheads[0]); i++) {
+        live_put(entry, 0xabcdef40, overheads[i]);
+        assert_int_equal(atomic_load(entry), 0xabcdef40 | (overheads[i] < 63 ? overheads[i] : 63));
+        assert_int_equal(atomic_load(entry + 1), overheads[i] < 63 ? 0 : overheads[i]);
+        assert_int_equal(live_take(entry, &overhead), 0xabcdef40);
+        assert_int_equal(overhead, overheads[i]);
+        assert_int_equal(atomic_load(entry), 0);
+        assert_int_equal(atomic_load(entry + 1), 0); /* else the neighbour looks taken */
+        assert_int_equal(live_take(entry, &overhead), 0);
+    }
+    /* The last granule of a leaf has room behind it. */
+    entry = livemap_find(&map, AT(LEAF + 0x3ffffe0));
+    live_put(entry, 0x40, 1000);
+    assert_int_equal(live_take(entry, &overhead), 0x40);
+    assert_int_equal(overhead, 1000);
+}
+
+/* Warming changes what is resident, never an entry. */
+static void test_warm(void **state)
+{
+    LiveMap map = {0};
+    uintptr_t warm_end = 0;
+
+    (void)state;
+    livemap_init(&map, 5);
+    livemap_warm(&map, LEAF, &warm_end); /* no leaf yet: nothing happens */
+    LiveEntry *first = livemap_make(&map, AT(LEAF));
+    for (uint32_t i = 0; i < 0x200000; i += 1000)
+        live_put(first + i, 0x40 + (i << 6), 7);
+    for (uintptr_t block = LEAF; block < LEAF + 0x4000000; block += 0x10000)
+        livemap_warm(&map, block, &warm_end);
+    for (uint32_t i = 0; i < 0x200000; i += 1000) {
+        uint64_t overhead;
+        assert_int_equal(live_take(first + i, &overhead), 0x40 + (i << 6));
+        assert_int_equal(overhead, 7);
+    }
+    assert_null(livemap_find(&map, AT(LEAF + 0x4000000)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shift_5),    cmocka_unit_test(test_shift_3),
         cmocka_unit_test(test_tags),       cmocka_unit_test(test_ends),
         cmocka_unit_test(test_init_twice), cmocka_unit_test(test_resident),
+        cmocka_unit_test(test_entries),    cmocka_unit_test(test_warm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
