@@ -451,6 +451,25 @@ static void saved_fp_is_compared(void **state)
     probe_end();
 }
 
+/* A plain step past the end of the stack, where a page lies that must not be read. */
+static void plain_step_stays_on_stack(void **state)
+{
+    (void)state;
+    enum { BYTES = 8192 };
+    char *memory = mmap(NULL, BYTES + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_int_equal(mprotect(memory, BYTES, PROT_READ | PROT_WRITE), 0);
+    probe_begin(64, false);
+    UnwindContext context = {.pc = (uint64_t)memo_saver_return};
+    for (uint64_t room = 8; room <= 16; room += 8) { /* its CFA is 16 above */
+        context.sp = (uint64_t)memory + BYTES - room;
+        const UnwindWalk *walk = unwind_walk(probe_state->warm, &context);
+        assert_int_equal(walk->depth, 1);
+        assert_int_equal(walk->flags, room < 16 ? UNWIND_ENDED_EARLY : 0);
+    }
+    probe_end();
+    munmap(memory, BYTES + 4096);
+}
+
 /* When a module goes away, no walk remembered from before may be returned. */
 static void epoch_forgets(void **state)
 {
@@ -561,6 +580,7 @@ int main(void)
         cmocka_unit_test(frame_pointer_mode),
         cmocka_unit_test(another_module),
         cmocka_unit_test(saved_fp_is_compared),
+        cmocka_unit_test(plain_step_stays_on_stack),
         cmocka_unit_test(epoch_forgets),
         cmocka_unit_test(equal_frames_equal_hash),
         cmocka_unit_test(walk_base_lattices),
