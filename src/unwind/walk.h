@@ -44,7 +44,7 @@ enum {
     MEMO_BITS = 7,
     LOG_WALKS = 48, /* room for so many walks of full depth without aux entries */
     LOG_SPARE = 64, /* aux entries of one walk beyond one a frame */
-    JOIN_STRIDE = 8,
+    JOIN_STRIDE = 8, /* frames of the last walk to one at which a join is sought */
 };
 
 struct UnwindThread {

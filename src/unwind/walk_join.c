@@ -2,7 +2,7 @@
 /*
  * Joins a walk in progress with the one returned last. At a frame with equal sp, pc (and rbp where
  * it is live) the next outer frame is the same if the stack still holds the same word for it, and
- * so on: compared in order, inner to outer, each frame taken over at about 12 instructions. At the
+ * so on: compared in order, inner to outer, each frame taken over at about 14 instructions. At the
  * first difference the walk goes on by itself from the outermost frame taken. So each comparison
  * but the last brings a frame, and a walk costs no more for having tried.
  *
