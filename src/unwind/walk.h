@@ -42,8 +42,8 @@ _Static_assert(sizeof(Memo) == 64, "one cache line");
 
 enum {
     MEMO_BITS = 7,
-    LOG_WALKS = 48, /* room for so many walks of full depth without aux entries */
-    LOG_SPARE = 64, /* aux entries of one walk beyond one a frame */
+    LOG_WALKS = 48,  /* room for so many walks of full depth without aux entries */
+    LOG_SPARE = 64,  /* aux entries of one walk beyond one a frame */
     JOIN_STRIDE = 8, /* frames of the last walk to one at which a join is sought */
 };
 
