@@ -94,22 +94,38 @@ static uint64_t resident_in(void *memory, size_t bytes)
     return resident;
 }
 
+static uint64_t resident_leaves(const LiveMap *map, size_t from, size_t to)
+{
+    uint64_t resident = 0;
+    for (size_t top = from; top < to; top++) {
+        LiveEntry *biased = atomic_load_explicit(&map->root[top], memory_order_acquire);
+        if (biased)
+            resident += resident_in((char *)biased + top * leaf_bytes(map), leaf_bytes(map));
+    }
+    return resident;
+}
+
 uint64_t livemap_resident_bytes(const LiveMap *map)
 {
-    if (!map->root)
+    enum { ROOT_PAGES = (sizeof(map->root[0]) << LIVEMAP_ROOT_BITS) / 4096 };
+    const size_t cells = 4096 / sizeof(map->root[0]);
+    unsigned char pages[ROOT_PAGES + 1];
+    uintptr_t start = (uintptr_t)map->root & ~(uintptr_t)4095;
+    size_t before = ((uintptr_t)map->root - start) / sizeof(map->root[0]);
+    size_t count = ROOT_PAGES + (before != 0);
+    if (!map->root || sys_call(SYS_mincore, start, count * 4096, pages) < 0)
         return 0;
     uint64_t resident = 0;
-    size_t roots = (size_t)1 << LIVEMAP_ROOT_BITS;
-    /* Only root pages that are resident can hold leaves: do not fault the others in. */
-    for (size_t page = 0; page < roots; page += 4096 / sizeof(map->root[0])) {
-        if (!resident_in((void *)&map->root[page], 4096))
+    /* Only root pages that are resident can hold leaves: the others are not faulted in. */
+    for (size_t page = 0; page < count; page++) {
+        if (!(pages[page] & 1))
             continue;
-        resident += 4096;
-        for (size_t top = page; top < page + 4096 / sizeof(map->root[0]); top++) {
-            LiveEntry *biased = atomic_load_explicit(&map->root[top], memory_order_acquire);
-            if (biased)
-                resident += resident_in((char *)biased + top * leaf_bytes(map), leaf_bytes(map));
-        }
+        size_t from = page * cells, to = from + cells;
+        from = from > before ? from - before : 0;
+        to = to > before ? to - before : 0;
+        if (to > (size_t)1 << LIVEMAP_ROOT_BITS)
+            to = (size_t)1 << LIVEMAP_ROOT_BITS;
+        resident += 4096 + resident_leaves(map, from, to);
     }
     return resident;
 }
