@@ -24,6 +24,18 @@
  */
 static __attribute__((noinline)) void *slow_counted(void *block, size_t size)
 {
+    Thread *thread = thread_current;
+    if (LIKELY(thread != &thread_none) && LIKELY(block != NULL)) {
+        /* A stack that is not remembered: walk it, then the common way may still do. */
+        UnwindContext context = CONTEXT();
+        thread_current = &thread_none;
+        SIGNAL_FENCE();
+        Slot *slot = record_slot(thread, &context);
+        SIGNAL_FENCE();
+        thread_current = thread;
+        if (LIKELY(fast_commit(thread, slot, block, size)))
+            return block;
+    }
     return slow_record_alloc(block, size, CALLER_PC(), CALLER_SP(), CALLER_FP());
 }
 

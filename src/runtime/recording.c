@@ -35,7 +35,7 @@ static COLD Slot *slot_of_walk(Thread *thread, UnwindWalk *walk)
     return slot;
 }
 
-static Slot *slot_of_caller(Thread *thread, const UnwindContext *context)
+Slot *record_slot(Thread *thread, const UnwindContext *context)
 {
     if (thread->fixed_slot)
         return thread->fixed_slot;
@@ -144,7 +144,7 @@ static void allocated(Thread *thread, Slot *slot, const void *block, size_t size
 void record_alloc(Thread *thread, void *block, size_t size, size_t usable,
                   const UnwindContext *context)
 {
-    Slot *slot = slot_of_caller(thread, context);
+    Slot *slot = record_slot(thread, context);
     LiveEntry *entry = entry_for(thread, &runtime.heap, block, slot, size);
     if (!entry)
         return;
@@ -188,7 +188,7 @@ void record_custom_alloc(Thread *thread, const void *block, size_t size,
                          const UnwindContext *context)
 {
     record_custom_free(thread, block); /* a block announced twice: the later one counts */
-    Slot *slot = slot_of_caller(thread, context);
+    Slot *slot = record_slot(thread, context);
     LiveEntry *entry = entry_for(thread, &runtime.custom, block, slot, size);
     if (!entry)
         return;

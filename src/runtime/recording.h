@@ -26,6 +26,8 @@ typedef struct Touch {
     uint64_t allocs, bytes, frees, freed_bytes, temporary;
 } Touch;
 
+/* The slot of the caller's stack, walked and made when missing; never NULL. */
+Slot *record_slot(Thread *thread, const UnwindContext *context);
 /* USABLE: malloc_usable_size of BLOCK. */
 void record_alloc(Thread *thread, void *block, size_t size, size_t usable,
                   const UnwindContext *context);

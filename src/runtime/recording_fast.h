@@ -77,11 +77,10 @@ static inline __attribute__((always_inline)) Slot *fast_slot(Thread *thread, uin
     return slot;
 }
 
-static inline __attribute__((always_inline)) bool fast_alloc(Thread *thread, void *block,
-                                                             size_t size, uint64_t pc, uint64_t sp)
+static inline __attribute__((always_inline)) bool fast_commit(Thread *thread, Slot *slot,
+                                                              void *block, size_t size)
 {
-    Slot *slot = fast_slot(thread, pc, sp);
-    if (UNLIKELY(!slot) || UNLIKELY(!fast_is_own(thread, slot)))
+    if (UNLIKELY(!fast_is_own(thread, slot)))
         return false;
     LiveEntry *entry = fast_entry(block);
     if (UNLIKELY(!entry) || UNLIKELY(atomic_load_explicit(entry, memory_order_relaxed) != 0))
@@ -102,6 +101,13 @@ static inline __attribute__((always_inline)) bool fast_alloc(Thread *thread, voi
     counter_add((uint64_t *)&slot->sums.overhead, overhead);
     thread->last_block = (uintptr_t)block;
     return true;
+}
+
+static inline __attribute__((always_inline)) bool fast_alloc(Thread *thread, void *block,
+                                                             size_t size, uint64_t pc, uint64_t sp)
+{
+    Slot *slot = fast_slot(thread, pc, sp);
+    return LIKELY(slot != NULL) && fast_commit(thread, slot, block, size);
 }
 
 /* Counts the release of a block whose entry held VALUE (0: none; slot 0 is nobody's), before the
