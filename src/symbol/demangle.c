@@ -9,7 +9,9 @@
  * short name can describe an output that doubles with every few characters: output is capped, and
  * reaching the cap leaves the demangler by longjmp. For C++ and Rust the cap sits in the output
  * callback. The D demangler only has a string interface, but it allocates through xmalloc() and
- * xrealloc(); the library expects programs to be able to bring their own, and ours count.
+ * xrealloc(); the library expects programs to be able to bring their own, and ours count. What it
+ * holds when it is left so is lost to us, because it frees by free(): once that sums up to
+ * D_LEFT_BYTES_MAX, D names are shown as they are.
  *
  * A name that is refused is shown as it is. Thread-safe.
  */
@@ -27,7 +29,8 @@
 #define OUTPUT_BYTES_MAX  ((size_t)256 << 10)
 #define SHORT_NAME_BYTES  1000 /* below libiberty's own limit */
 #define STACK_BYTES       ((size_t)128 << 20)
-#define D_TAKEN_BYTES_MAX ((size_t)16 << 20) /* sum over all growing; its buffers double */
+#define D_TAKEN_BYTES_MAX ((size_t)16 << 20)  /* sum over all growing; its buffers double */
+#define D_LEFT_BYTES_MAX  ((size_t)128 << 20) /* counted as if nothing had been freed */
 
 #define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
 
@@ -109,9 +112,14 @@ void *xrealloc(void *memory, size_t bytes)
 
 static bool demangle_d(Demangling *d)
 {
+    static _Atomic size_t left_bytes;
+    if (left_bytes >= D_LEFT_BYTES_MAX)
+        return false;
     current = d;
     if (setjmp(d->stop) == 0)
         d->text = dlang_demangle(d->raw, OPTIONS);
+    else
+        left_bytes += d->taken_bytes;
     current = NULL;
     return d->text;
 }

@@ -17,6 +17,14 @@
 #include "base/clock.h"
 #include "symbol/symbol.h"
 
+/* What the D demangler holds when a hostile name makes us leave it: bounded, see demangle.c. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:string_appendn\nleak:string_need\nleak:dlang_\n";
+}
+
 static const struct {
     const char *raw, *want; /* NULL: not a mangled name */
 } names[] = {
