@@ -29,9 +29,16 @@
 #include "runtime/clone_thread.h"
 #include "runtime/drain.h"
 #include "runtime/log.h"
+#include "runtime/recording.h"
 #include "runtime/runtime.h"
 
-enum { STACK_BYTES = 256 << 10, TLS_BELOW = 64 << 10, TLS_ABOVE = 8 << 10, CHECK_NS = 100000000 };
+enum {
+    STACK_BYTES = 256 << 10,
+    TLS_BELOW = 64 << 10,
+    TLS_ABOVE = 8 << 10,
+    CHECK_NS = 100000000,
+    CAPTURE_WAIT_NS = 500000000
+};
 
 static char *space;        /* [stack][tls] */
 static uint32_t thread_id; /* cleared by the kernel when the thread is gone */
@@ -190,16 +197,29 @@ void collector_start(const Sums *inherited)
         sys_futex_wait((uint32_t *)&started, 0, CHECK_NS);
 }
 
+/* A peak that is little above the one kept may wait: captures then cost at most an eighth of the
+ * time between two. A peak that is far above never waits. */
+static bool capture_may_wait(uint64_t now_ns)
+{
+    int64_t peak = atomic_load_explicit(&runtime.peak_bytes, memory_order_relaxed);
+    int64_t kept = atomic_load_explicit(&runtime.captured_bytes, memory_order_relaxed);
+    return peak - kept < kept / 16 && now_ns - last_capture_ns < capture_cost_ns * 8;
+}
+
 void collector_capture(Thread *thread)
 {
-    /* A capture may cost as much as an eighth of the time between two. */
     uint64_t now_ns = clock_monotonic_ns();
     uint32_t tid = atomic_load_explicit(&thread->owner, memory_order_relaxed);
-    if (now_ns - last_capture_ns < capture_cost_ns * 8 || !lock_take(&drain_lock, tid, 20000000))
+    if (capture_may_wait(now_ns) || !lock_take(&drain_lock, tid, CAPTURE_WAIT_NS))
         return;
-    drain_capture();
-    last_capture_ns = clock_monotonic_ns();
-    capture_cost_ns = last_capture_ns - now_ns;
+    int64_t peak = atomic_load(&runtime.peak_bytes);
+    /* Another thread may have kept this very peak while we waited; now would be too late. */
+    if (peak > atomic_load(&runtime.captured_bytes) + record_slack(peak) / 2) {
+        uint64_t locked_ns = clock_monotonic_ns();
+        drain_capture();
+        last_capture_ns = clock_monotonic_ns();
+        capture_cost_ns = last_capture_ns - locked_ns;
+    }
     lock_release(&drain_lock);
 }
 
