@@ -30,6 +30,6 @@ same 'folder and umask' sh -c 'pwd; umask'
 same 'process group' python3 -c 'import os; print(os.getpgrp(), os.getsid(0), os.nice(0))'
 s 'diff <(env | sort) <(m -- env | sort) | grep -E "^[<>]" | grep -v "^[<>] _="'
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 # of a sanitizer's build of memhawk
-s 'LD_PRELOAD=libc.so.6 m -- env | grep LD_PRELOAD'
+s 'LD_PRELOAD=libm.so.6 m -- env | grep LD_PRELOAD'
 s 'm -i 250 --depth 7 --follow none --unwind fp -o sub -- env | grep ^MEMHAWK_ | grep -v LIB'
 s 'MEMHAWK_OUTPUT=other MEMHAWK_DEPTH=5 m -- env | grep -E "^MEMHAWK_(OUTPUT|DEPTH)"'
