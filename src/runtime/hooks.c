@@ -39,7 +39,7 @@ static __attribute__((noinline)) void *slow_counted(void *block, size_t size)
     return slow_record_alloc(block, size, CALLER_PC(), CALLER_SP(), CALLER_FP());
 }
 
-/* BLOCK may be NULL: nothing lies in the lowest leaf, so the fast path fails. */
+/* BLOCK may be NULL: its entry is never free (livemap_make), so the fast path fails. */
 static inline __attribute__((always_inline)) void *counted_inline(void *block, size_t size)
 {
     if (LIKELY(fast_alloc(thread_current, block, size, CALLER_PC(), CALLER_SP())))

@@ -47,6 +47,10 @@ LiveEntry *livemap_make(LiveMap *map, const void *block)
     if (!fresh)
         return NULL;
     LiveEntry *expected = NULL;
+    /* Programs at fixed addresses have blocks in the lowest leaf, where NULL lies too: there it has
+     * an entry of slot 0, nobody's, so that the fast path fails before it reads a header. */
+    if (!top && map->root == livemap_heap_root)
+        fresh[0] = LIVE_ESCAPE;
     LiveEntry *biased = (LiveEntry *)((uintptr_t)fresh - top * leaf_bytes(map));
     if (!atomic_compare_exchange_strong(&map->root[top], &expected, biased))
         sys_unmap(fresh, leaf_bytes(map) + LEAF_SPARE);
