@@ -25,20 +25,25 @@
 
 static __thread struct {
     Thread *current, *owner;
+    unsigned depth; /* a vfork child may vfork again */
 } before_vfork __attribute__((tls_model("initial-exec")));
 
 __attribute__((used)) static void vfork_enter(void)
 {
-    before_vfork.current = thread_current;
-    before_vfork.owner = thread_owner;
+    if (before_vfork.depth++ == 0) {
+        before_vfork.current = thread_current;
+        before_vfork.owner = thread_owner;
+    }
     thread_current = &thread_none;
     thread_owner = THREAD_BYPASS;
 }
 
 __attribute__((used)) static long vfork_leave(long ret)
 {
-    thread_owner = before_vfork.owner;
-    thread_current = before_vfork.current;
+    if (--before_vfork.depth == 0) {
+        thread_owner = before_vfork.owner;
+        thread_current = before_vfork.current;
+    }
     if (ret >= 0)
         return ret;
     errno = (int)-ret;
