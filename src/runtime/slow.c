@@ -17,6 +17,7 @@
 
 #include "runtime/collector.h"
 #include "runtime/recording.h"
+#include "runtime/windows.h"
 
 enum { INLINE_KEYS = 32, LAST_ROUND = 4 /* PTHREAD_DESTRUCTOR_ITERATIONS of glibc */ };
 
@@ -39,6 +40,8 @@ static void on_thread_end(void *round)
     thread_current = &thread_none;
     if (thread_delta(thread))
         record_push(thread, 0);
+    if (thread->window_count)
+        windows_abandon(thread);
     thread_owner = NULL;
     thread_release(thread);
 }

@@ -291,6 +291,14 @@ static void close_thread(Thread *thread, Window *window)
     thread->window_count = kept;
 }
 
+void windows_abandon(Thread *thread)
+{
+    for (uint32_t i = 0; i < thread->window_count; i++)
+        atomic_store(&thread->windows[i]->open, false);
+    atomic_fetch_add(&runtime.loss_windows, thread->window_count);
+    thread->window_count = 0;
+}
+
 static int close_process(Thread *thread, Window *window)
 {
     record_push(thread, 0);

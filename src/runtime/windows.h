@@ -37,6 +37,8 @@ void windows_process_peak(int64_t sum);
 /* True while a process window is open. */
 bool windows_process_open(void);
 
+/* The thread ends: what it left open is lost. */
+void windows_abandon(Thread *thread);
 void windows_after_fork(void);
 
 /* ---- what ended, until it is written (window_table.c) ------------------------------------------
