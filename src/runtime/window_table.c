@@ -225,7 +225,7 @@ static void encode_iterations(WireBuffer *body, const WindowDefinition *definiti
 
 void windows_encode(WireBuffer *body)
 {
-    if (!lock_take(&table_lock, sys_gettid(), 0))
+    if (!lock_take(&table_lock, sys_gettid(), 1000000000)) /* see writer_snapshot */
         return;
     for (uint32_t i = 0; definition_count && i < DEFINITIONS; i++) {
         WindowDefinition *definition = definitions[i];

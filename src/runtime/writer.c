@@ -412,7 +412,8 @@ void writer_snapshot(SnapshotKind kind, EndReason reason, int status)
     if (file < 0)
         return;
     uint32_t tid = sys_gettid();
-    if (!lock_take(&drain_lock, tid, 0))
+    /* A thread that a fatal signal stopped amid the lock waits for us: not for ever. */
+    if (!lock_take(&drain_lock, tid, 1000000000))
         return;
     if (kind == SNAPSHOT_LAST)
         drain_sweep();
