@@ -37,7 +37,8 @@ enum {
     TLS_BELOW = 64 << 10,
     TLS_ABOVE = 8 << 10,
     CHECK_NS = 100000000,
-    CAPTURE_WAIT_NS = 500000000
+    CAPTURE_WAIT_NS = 500000000,
+    SETTLE_NS = 2000000000
 };
 
 static char *space;        /* [stack][tls] */
@@ -98,6 +99,13 @@ static void run(void)
             continue;
         }
         writer_snapshot(SNAPSHOT_TICK, END_NONE, 0);
+        /* All others have left by the bare system call: the process ends when we do, and the kernel
+         * takes the status of the thread that goes last. */
+        int exit_code;
+        if (writer_is_alone(&exit_code)) {
+            writer_snapshot(SNAPSHOT_LAST, END_NONE, 0);
+            sys_call(SYS_exit, exit_code);
+        }
         next_ns += interval_ns;
         if (next_ns < now_ns)
             next_ns = now_ns + interval_ns;
@@ -249,6 +257,17 @@ bool collector_flush(EndReason reason, int status, uint64_t timeout_ns)
             return flush_inline(reason, status);
         if (clock_monotonic_ns() >= deadline_ns)
             return false;
+        sys_futex_wait((uint32_t *)&done, seen, CHECK_NS);
+    }
+}
+
+void collector_settle(void)
+{
+    uint64_t deadline_ns = clock_monotonic_ns() + SETTLE_NS;
+    for (;;) {
+        uint32_t seen = atomic_load(&done);
+        if (seen == atomic_load(&asked) || !alive() || clock_monotonic_ns() >= deadline_ns)
+            return;
         sys_futex_wait((uint32_t *)&done, seen, CHECK_NS);
     }
 }

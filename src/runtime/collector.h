@@ -22,5 +22,8 @@ void collector_capture(Thread *thread);
  * at most timeout_ns, 0: for ever). False: not written. Async-signal-safe. */
 bool collector_flush(EndReason reason, int status, uint64_t timeout_ns);
 
+/* Waits, at most two seconds, until nothing that was asked for is outstanding. */
+void collector_settle(void);
+
 /* In the child of fork: the thread is not there. */
 void collector_after_fork(void);

@@ -46,7 +46,14 @@ void endings_flush(EndReason reason, int status)
     int saved_errno = errno;
     if (!atomic_exchange(&ended, reason != END_EXEC))
         collector_flush(reason, status, 0);
+    else
+        collector_settle(); /* another thread is at it: let it be done before the process ends */
     errno = saved_errno;
+}
+
+void endings_after_fork(void)
+{
+    atomic_store(&ended, false);
 }
 
 static void on_quick_exit(void)

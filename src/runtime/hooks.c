@@ -79,23 +79,28 @@ EXPORT void *calloc(size_t count, size_t size)
 
 /*
  * The old block is taken out before the real call. It is counted as released after it, by the
- * general path, unless the call fails: then it is put back.
+ * general path, unless the call fails: then it is put back. A function of its own, because the
+ * address of `taken` would keep realloc from ending in a tail call.
  */
+static __attribute__((noinline)) void *realloc_uncounted(void *block, size_t size)
+{
+    Taken taken = record_take(block);
+    void *fresh = real.realloc(block, size);
+    if (UNLIKELY(!fresh && size))
+        record_put_back(block, &taken);
+    else
+        slow_record_free(block, &taken);
+    return fresh;
+}
+
 EXPORT void *realloc(void *block, size_t size)
 {
     Thread *thread = thread_active();
     if (!block && LIKELY(thread != NULL))
         return counted(real.realloc(NULL, size), size);
-    if (UNLIKELY(!thread) || UNLIKELY(!runtime.glibc_malloc))
+    if (UNLIKELY(!thread) || UNLIKELY(!runtime.glibc_malloc) || UNLIKELY(early_owns(block)))
         return slow_realloc(block, size, CALLER_PC(), CALLER_SP(), CALLER_FP());
-    Taken taken = record_take(block);
-    void *fresh = real.realloc(block, size);
-    if (UNLIKELY(!fresh && size)) {
-        record_put_back(block, &taken);
-        return NULL;
-    }
-    slow_record_free(block, &taken);
-    return counted(fresh, size);
+    return counted(realloc_uncounted(block, size), size);
 }
 
 EXPORT void *reallocarray(void *block, size_t count, size_t size)

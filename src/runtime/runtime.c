@@ -272,6 +272,7 @@ void runtime_boot_child(void)
     collector_after_fork();
     writer_after_fork();
     windows_after_fork();
+    endings_after_fork();
     if (!started || !follows()) {
         atomic_store(&runtime.mode, MODE_OFF);
         return;

@@ -57,8 +57,11 @@ static void on_once(int number, siginfo_t *info, void *context)
         action.sa_handler(number);
 }
 
+/* The first process of a container is not ended by signals that it does not handle. */
 static bool is_fatal(int number)
 {
+    if (runtime.pid == 1)
+        return false;
     for (size_t i = 0; i < ARRAY_SIZE(fatal); i++)
         if (fatal[i] == number)
             return true;
@@ -88,8 +91,8 @@ void signals_start(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(fatal); i++) {
         struct sigaction old;
-        if (real.sigaction(fatal[i], NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
-            old.sa_handler == SIG_DFL)
+        if (is_fatal(fatal[i]) && real.sigaction(fatal[i], NULL, &old) == 0 &&
+            !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
             install(fatal[i]);
     }
 }

@@ -304,11 +304,16 @@ static int close_process(Thread *thread, Window *window)
     record_push(thread, 0);
     if (!lock_take(&drain_lock, tid_of(thread), 0))
         return -EPERM;
+    int at = 0;
+    while (at < PROCESS_WINDOWS && process_windows[at] != window)
+        at++;
+    if (at == PROCESS_WINDOWS) { /* another thread was faster */
+        lock_release(&drain_lock);
+        return -EINVAL;
+    }
     drain_run();
     raise_max(window, (int64_t)(drain_state.total.alloc_bytes - drain_state.total.free_bytes));
-    for (int i = 0; i < PROCESS_WINDOWS; i++)
-        if (process_windows[i] == window)
-            __atomic_store_n(&process_windows[i], NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&process_windows[at], NULL, __ATOMIC_RELEASE);
     atomic_fetch_sub(&process_count, 1);
     return 0; /* drain_lock is kept: the sums must stay until they are read */
 }
@@ -384,8 +389,9 @@ int window_end(Thread *thread, uint64_t handle, struct memhawk_counts *ret_count
         return -EPERM;
     struct memhawk_counts counts = {.duration_ns = clock_monotonic_ns() - window->begin_ns};
     bool process = !window->thread;
-    if (process && close_process(thread, window) < 0)
-        return -EPERM;
+    int ret = process ? close_process(thread, window) : 0;
+    if (ret < 0)
+        return ret;
     if (!process)
         close_thread(thread, window);
     uint32_t rows = make_rows(window, &counts);

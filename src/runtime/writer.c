@@ -49,7 +49,7 @@ typedef struct FrameIds {
 } FrameIds;
 
 static char folder[4096], short_name[80];
-static int file = -1, statm = -1, thread_status = -1;
+static int file = -1, statm = -1, thread_status = -1, process_status = -1, process_stat = -1;
 static bool shared_descriptors, complained;
 static FrameIds frame_ids;
 static uint32_t *module_states; /* by module index: 0 not written, 1 loaded, 2 unloaded */
@@ -280,14 +280,37 @@ static uint64_t read_rss(void)
     return pages * 4096;
 }
 
+/* The line NAME of the collector thread's own status; NULL: cannot be read. */
+static const char *own_status(const char *name, char *text, size_t capacity)
+{
+    if (!read_proc(&thread_status, "/proc/thread-self/status", text, capacity))
+        return NULL;
+    const char *at = strstr(text, name);
+    return at ? at + strlen(name) : NULL;
+}
+
 /* Whether system calls of the collector are filtered: then it keeps to the plainest ones. */
 static bool sandboxed(void)
 {
     char text[4096];
-    if (!read_proc(&thread_status, "/proc/thread-self/status", text, sizeof(text)))
-        return true;
-    const char *at = strstr(text, "\nSeccomp:");
-    return !at || !strchr("0", at[strlen("\nSeccomp:\t")]);
+    const char *value = own_status("\nSeccomp:\t", text, sizeof(text));
+    return !value || *value != '0';
+}
+
+bool writer_is_alone(int *ret_exit_code)
+{
+    char text[4096];
+    if (!read_proc(&process_status, "/proc/self/status", text, sizeof(text)) ||
+        !strstr(text, "\nState:\tZ") || !strstr(text, "\nThreads:\t2\n"))
+        return false;
+    size_t bytes = read_proc(&process_stat, "/proc/self/stat", text, sizeof(text));
+    /* The last field: the main thread's status as wait(2) would have it. */
+    const char *field = bytes ? strrchr(text, ' ') : NULL;
+    int status = 0;
+    for (field = field ? field + 1 : ""; *field >= '0' && *field <= '9'; field++)
+        status = status * 10 + (*field - '0');
+    *ret_exit_code = status >> 8 & 0xff;
+    return true;
 }
 
 /* The map's share is counted page by page: now and then is enough. */
@@ -512,6 +535,8 @@ int writer_open(const Sums *taken_over)
     reserve_memory();
     read_rss(); /* opens what it reads, while it still may */
     sandboxed();
+    writer_is_alone(&(int){0});
+    read_proc(&process_stat, "/proc/self/stat", (char[64]){0}, 64);
     return 0;
 }
 
@@ -520,7 +545,7 @@ void writer_after_fork(void)
     /* The parent's collector may have been amid any of these: start with new ones. */
     if (shared_descriptors && file >= 0 && output_is_ours(file))
         sys_call(SYS_close, file);
-    file = statm = thread_status = -1;
+    file = statm = thread_status = process_status = process_stat = -1;
     frame_ids = (FrameIds){0};
     module_states = NULL;
     module_states_capacity = 0;

@@ -38,6 +38,8 @@ void writer_snapshot(SnapshotKind kind, EndReason reason, int status);
 /* Puts the frames of a stack into the file, if they are not there, with the snapshot that is being
  * made. For windows_encode(). */
 void writer_define_stack(uint32_t id);
+/* The main thread is a zombie, with that exit status, and only the collector is left beside it. */
+bool writer_is_alone(int *ret_exit_code);
 void writer_after_fork(void);
 /* The file was opened in a descriptor table shared with the program. */
 void writer_shares_descriptors(bool shared);
