@@ -14,11 +14,6 @@
 #include "runtime/slow.h"
 #include "runtime/windows.h"
 
-static _Thread_local struct {
-    struct memhawk_counts counts;
-    bool valid;
-} last_window __attribute__((tls_model("initial-exec")));
-
 /* The caller's state with thread_current cleared; NULL: not recording. */
 static Thread *api_enter(void)
 {
@@ -57,20 +52,20 @@ memhawk_window memhawk_v1_window_begin(const char *name, int scope)
 
 int memhawk_v1_window_end(memhawk_window window)
 {
-    last_window.valid = false;
-    Thread *thread = window ? api_enter() : NULL;
+    Thread *thread = api_enter();
     if (!thread)
         return window ? -ENOSYS : 0;
-    int ret = window_end(thread, window, &last_window.counts);
-    last_window.valid = ret == 0;
+    int ret = window ? window_end(thread, window, &thread->last_window) : 0;
+    thread->last_window_valid = window && ret == 0;
     api_leave(thread);
     return ret;
 }
 
 int memhawk_v1_window_stats(struct memhawk_counts *ret_stats)
 {
-    if (last_window.valid) {
-        *ret_stats = last_window.counts;
+    const Thread *thread = thread_owner;
+    if (thread && thread != THREAD_BYPASS && thread->last_window_valid) {
+        *ret_stats = thread->last_window;
         return 0;
     }
     *ret_stats = (struct memhawk_counts){

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/bits.h"
+#include "memhawk.h"
 #include "runtime/stacks.h"
 #include "unwind/unwind.h"
 
@@ -48,6 +49,8 @@ typedef struct Thread {
     int64_t live_base;     /* sum of what was pushed: live_base + delta = net of this state */
     uintptr_t warm_end;    /* the live map is prefaulted up to this address; see livemap_warm */
     uint32_t window_count; /* open thread windows */
+    struct memhawk_counts last_window; /* that the thread ended last */
+    bool last_window_valid;
     Window *windows[THREAD_WINDOWS];
 } Thread;
 
