@@ -19,6 +19,7 @@ import os
 import re
 import shutil
 import subprocess
+import signal
 import sys
 import tempfile
 
@@ -104,6 +105,7 @@ def judge(arguments, name, script):
 
 
 def main():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and tests inherit that
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--memhawk", required=True)
     parser.add_argument("--library", required=True)

@@ -13,6 +13,7 @@ import concurrent.futures
 import fnmatch
 import glob
 import os
+import signal
 import sys
 import time
 import traceback
@@ -72,6 +73,7 @@ def choose(options):
 
 
 def main():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and tests inherit that
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--lib", default="")
     parser.add_argument("--oracle", required=True)
