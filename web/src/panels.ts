@@ -25,6 +25,8 @@ export const SHOWS: readonly Show[] = [
 
 export interface FlameView {
     show: Show;
+    /** Show it for the whole run although an interval is chosen. */
+    whole: boolean;
     /** Of `peak`, `moment` and `change`; the other shows name their metric themselves. */
     metric: Metric;
     granularity: Granularity;
@@ -41,6 +43,7 @@ export interface FlameView {
 
 export const DEFAULT_FLAME_VIEW: FlameView = {
     show: 'peak',
+    whole: false,
     metric: 'live-bytes',
     granularity: 'function',
     inverted: false,
