@@ -9,7 +9,8 @@
  * Texts are interned by the symbolizer, so a label is compared by four words. Each frame is
  * resolved once, then stacks only copy numbers: a hundred thousand stacks cost some milliseconds.
  * Labels lie in pages that never move and ids only grow, so both stay valid while the profile
- * grows.
+ * grows. With deferred names a frame first has the label of its address; when names come, its span
+ * is replaced, and the next update writes the paths of all stacks anew.
  *
  * One thread at a time.
  */
@@ -25,7 +26,7 @@
 #define PAGE_LABELS 1024
 
 typedef struct Span {
-    uint32_t first, count; /* in Labels.pool */
+    uint32_t first, count; /* in a pool of Labels */
 } Span;
 
 typedef struct ModuleName {
@@ -37,6 +38,9 @@ struct Labels {
     const Profile *profile;
     Symbolizer *symbolizer;
     Granularity granularity;
+    bool deferred; /* names come by labels_put() */
+    bool renamed;  /* paths of stacks are of old names */
+    uint64_t generation;
     const char *no_module;
 
     Label **pages;
@@ -47,9 +51,11 @@ struct Labels {
 
     ModuleName *modules;
     size_t module_count, module_capacity;
-    Span *frames; /* per profile frame; count 0: not resolved yet */
+    Span *frames; /* per profile frame, in frame_pool */
     size_t frame_count, frame_capacity;
-    Span *stacks;
+    uint32_t *frame_pool;
+    size_t frame_pool_count, frame_pool_capacity;
+    Span *stacks; /* in pool */
     size_t stack_count, stack_capacity;
     uint32_t *pool;
     size_t pool_count, pool_capacity;
@@ -212,33 +218,52 @@ static int label_of(Labels *labels, const ProfileFrame *frame, const SymbolFrame
     return label_find_or_add(labels, &label, ret_label);
 }
 
-static int resolve_frame(Labels *labels, uint32_t index)
+/* Whether a frame has just this one label already. */
+static bool frame_is(const Labels *labels, uint32_t index, uint32_t label)
 {
-    const SymbolFrame *symbols;
-    int count = symbol_resolve(labels->symbolizer, labels->profile, index, &symbols);
-    if (count < 0)
-        return count;
-    int r = reserve(&labels->pool, &labels->pool_capacity, labels->pool_count + (size_t)count,
-                    sizeof(*labels->pool));
-    if (r == 0 && labels->pool_count + (size_t)count > UINT32_MAX)
+    Span span = labels->frames[index];
+    return span.count == 1 && labels->frame_pool[span.first] == label;
+}
+
+static int frame_put(Labels *labels, uint32_t index, const SymbolFrame *symbols, size_t count)
+{
+    size_t first = labels->frame_pool_count;
+    int r = reserve(&labels->frame_pool, &labels->frame_pool_capacity, first + count,
+                    sizeof(*labels->frame_pool));
+    if (r == 0 && first + count > UINT32_MAX)
         r = -EOVERFLOW;
-    uint32_t first = (uint32_t)labels->pool_count;
     const ProfileFrame *frame = profile_frame(labels->profile, index);
-    for (int i = 0; r == 0 && i < count; i++)
-        r = label_of(labels, frame, &symbols[i], &labels->pool[first + (uint32_t)i]);
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = label_of(labels, frame, &symbols[i], &labels->frame_pool[first + i]);
     if (r < 0)
         return r;
-    labels->pool_count += (size_t)count;
-    labels->frames[index] = (Span){first, (uint32_t)count};
+    if (count == 1 && frame_is(labels, index, labels->frame_pool[first]))
+        return 0;
+    labels->renamed |= labels->frames[index].count > 0;
+    labels->frame_pool_count += count;
+    labels->frames[index] = (Span){(uint32_t)first, (uint32_t)count};
     return 0;
+}
+
+static int resolve_frame(Labels *labels, uint32_t index)
+{
+    static const SymbolFrame unknown;
+    const SymbolFrame *symbols = &unknown;
+    int count = 1;
+    if (!labels->deferred)
+        count = symbol_resolve(labels->symbolizer, labels->profile, index, &symbols);
+    return count < 0 ? count : frame_put(labels, index, symbols, (size_t)count);
 }
 
 static int update_frames(Labels *labels)
 {
     size_t count = profile_frame_count(labels->profile);
     int r = reserve(&labels->frames, &labels->frame_capacity, count, sizeof(*labels->frames));
-    for (; r == 0 && labels->frame_count < count; labels->frame_count++)
+    for (; r == 0 && labels->frame_count < count; labels->frame_count++) {
         r = resolve_frame(labels, (uint32_t)labels->frame_count);
+        if (r < 0)
+            break;
+    }
     return r;
 }
 
@@ -259,7 +284,7 @@ static int append_stack(Labels *labels, uint32_t index)
     labels->stacks[index] = (Span){(uint32_t)labels->pool_count, (uint32_t)count};
     for (size_t i = 0; i < stack->depth; i++) {
         Span frame = labels->frames[stack->frames[i]];
-        memcpy(labels->pool + labels->pool_count, labels->pool + frame.first,
+        memcpy(labels->pool + labels->pool_count, labels->frame_pool + frame.first,
                frame.count * sizeof(*labels->pool));
         labels->pool_count += frame.count;
     }
@@ -269,6 +294,11 @@ static int append_stack(Labels *labels, uint32_t index)
 static int update_stacks(Labels *labels)
 {
     size_t count = profile_stack_count(labels->profile);
+    if (labels->renamed) {
+        labels->pool_count = labels->stack_count = 0;
+        labels->renamed = false;
+        labels->generation++;
+    }
     int r = reserve(&labels->stacks, &labels->stack_capacity, count, sizeof(*labels->stacks));
     for (; r == 0 && labels->stack_count < count; labels->stack_count++) {
         r = append_stack(labels, (uint32_t)labels->stack_count);
@@ -288,12 +318,13 @@ int labels_update(Labels *labels)
     return r < 0 ? r : update_stacks(labels);
 }
 
-int labels_new(const Profile *profile, Symbolizer *symbolizer, Granularity granularity,
-               Labels **ret_labels)
+static int make(const Profile *profile, Symbolizer *symbolizer, Granularity granularity,
+                bool deferred, Labels **ret_labels)
 {
     Labels *labels = calloc(1, sizeof(*labels));
     if (!labels)
         return -ENOMEM;
+    labels->deferred = deferred;
     labels->profile = profile;
     labels->symbolizer = symbolizer;
     labels->granularity = granularity;
@@ -306,6 +337,30 @@ int labels_new(const Profile *profile, Symbolizer *symbolizer, Granularity granu
     return r;
 }
 
+int labels_new(const Profile *profile, Symbolizer *symbolizer, Granularity granularity,
+               Labels **ret_labels)
+{
+    return make(profile, symbolizer, granularity, false, ret_labels);
+}
+
+int labels_new_deferred(const Profile *profile, Symbolizer *symbolizer, Granularity granularity,
+                        Labels **ret_labels)
+{
+    return make(profile, symbolizer, granularity, true, ret_labels);
+}
+
+int labels_put(Labels *labels, uint32_t frame, const SymbolFrame *frames, size_t count)
+{
+    if (frame >= labels->frame_count || count == 0)
+        return -EINVAL;
+    return frame_put(labels, frame, frames, count);
+}
+
+uint64_t labels_generation(const Labels *labels)
+{
+    return labels->generation;
+}
+
 void labels_free(Labels *labels)
 {
     if (!labels)
@@ -316,6 +371,7 @@ void labels_free(Labels *labels)
     free(labels->slots);
     free(labels->modules);
     free(labels->frames);
+    free(labels->frame_pool);
     free(labels->stacks);
     free(labels->pool);
     free(labels);

@@ -30,7 +30,21 @@ typedef struct Labels Labels;
 /* Symbolizes what the profile has. PROFILE and SYMBOLIZER must outlive it. */
 int labels_new(const Profile *profile, Symbolizer *symbolizer, Granularity granularity,
                Labels **ret_labels);
+/*
+ * The same, but no name is looked for: each frame has the label of its address until labels_put()
+ * gives it names, which somebody else found. SYMBOLIZER only keeps the texts.
+ */
+int labels_new_deferred(const Profile *profile, Symbolizer *symbolizer, Granularity granularity,
+                        Labels **ret_labels);
 void labels_free(Labels *labels);
+/*
+ * Names of one frame, as symbol_resolve() of the labels' own symbolizer gives them (see
+ * symbol_adopt()). Labels are added, none goes away; paths have the new names after the next
+ * labels_update(). -EINVAL: no such frame, as of the last update.
+ */
+int labels_put(Labels *labels, uint32_t frame, const SymbolFrame *frames, size_t count);
+/* Rises when an update gave stacks that were there before another path. */
+uint64_t labels_generation(const Labels *labels);
 int labels_update(Labels *labels); /* symbolizes stacks that are new; negative errno on failure */
 
 size_t labels_count(const Labels *labels);

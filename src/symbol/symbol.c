@@ -3,7 +3,8 @@
  * Purpose: the symbolizer itself: modules, answers in memory and on disk, and the choice between
  * DWARF and ELF symbols for each frame.
  *
- * A module is known by path and build-id. Its files are searched for when it is first asked about;
+ * A module is known by path and build-id. Its files are searched for when an answer is needed that
+ * nobody has given yet (symbol_adopt());
  * DWARF and symbol tables are read only when an address is in neither cache. DWARF gives functions,
  * inline frames and lines; where it has no function, or a function without a linkage name whose
  * symbol is mangled, the ELF symbol gives the name. No name at all is an answer too.
@@ -35,7 +36,11 @@ typedef struct Module {
     SymbolCache *cache; /* NULL: none on disk */
     SymbolTable *table;
     SymbolDwarf *dwarf;
+    bool opened; /* files, key and cache are there */
     bool table_tried, dwarf_tried;
+    bool source_known; /* source and source_path were given */
+    SymbolSource source;
+    const char *source_path;
     bool changed;      /* there are answers that the disk does not have */
     bool provisional;  /* answers that may get better by themselves: not for the disk */
     SymbolMap answers; /* pc -> SymbolAnswer */
@@ -189,13 +194,20 @@ static Module *module_new(Symbolizer *s, const char *path, const SymbolModuleInf
         arena_copy(&s->arena, info->segments, info->segment_count * sizeof(*info->segments));
     if (!m->info.build_id || !m->info.segments)
         return NULL;
+    m->next = s->all;
+    s->all = m;
+    return m;
+}
+
+static void module_open(Symbolizer *s, Module *m)
+{
+    if (m->opened)
+        return;
+    m->opened = true;
     symbol_find_files(&s->options, &m->info, &m->files);
     symbol_cache_key(&m->files, &m->key);
     if (s->cache_folder)
         symbol_cache_load(s->cache_folder, &m->key, &m->cache);
-    m->next = s->all;
-    s->all = m;
-    return m;
 }
 
 static int module_get(Symbolizer *s, const SymbolModuleInfo *given, Module **ret_module)
@@ -346,6 +358,7 @@ int symbol_resolve_address(Symbolizer *symbolizer, const SymbolModuleInfo *info,
         return r;
     SymbolAnswer *answer = symbol_map_find(&m->answers, file_pc);
     if (!answer) {
+        module_open(symbolizer, m);
         if (m->cache)
             answer = symbol_cache_find(m->cache, &symbolizer->arena, file_pc);
         if (!answer)
@@ -359,14 +372,64 @@ int symbol_resolve_address(Symbolizer *symbolizer, const SymbolModuleInfo *info,
     return (int)answer->count;
 }
 
+static int adopt_frame(Symbolizer *s, const SymbolFrame *from, SymbolFrame *to)
+{
+    to->function = symbol_arena_intern(&s->arena, from->function);
+    to->raw = symbol_arena_intern(&s->arena, from->raw);
+    to->file = symbol_arena_intern(&s->arena, from->file);
+    to->line = from->line;
+    to->inlined = from->inlined;
+    return (from->function && !to->function) || (from->raw && !to->raw) || (from->file && !to->file)
+               ? -ENOMEM
+               : 0;
+}
+
+int symbol_adopt(Symbolizer *symbolizer, const SymbolModuleInfo *info, uint64_t file_pc,
+                 const SymbolFrame *frames, size_t count)
+{
+    Module *m;
+    int r = info ? module_get(symbolizer, info, &m) : 0;
+    if (r < 0 || !info || symbol_map_find(&m->answers, file_pc))
+        return r;
+    SymbolAnswer *answer =
+        symbol_arena_take(&symbolizer->arena, sizeof(*answer) + count * sizeof(*answer->frames));
+    if (!answer)
+        return -ENOMEM;
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = adopt_frame(symbolizer, &frames[i], &answer->frames[i]);
+    answer->pc = file_pc;
+    answer->count = (uint32_t)count;
+    return r < 0 ? r : symbol_map_put(&m->answers, file_pc, answer);
+}
+
+int symbol_adopt_source(Symbolizer *symbolizer, const SymbolModuleInfo *info, SymbolSource source,
+                        const char *path)
+{
+    Module *m;
+    int r = module_get(symbolizer, info, &m);
+    if (r < 0)
+        return r;
+    m->source = source;
+    m->source_path = symbol_arena_intern(&symbolizer->arena, path);
+    m->source_known = true;
+    return 0;
+}
+
 SymbolSource symbol_source_of(Symbolizer *symbolizer, const SymbolModuleInfo *info,
                               const char **ret_path)
 {
     Module *m;
     if (ret_path)
         *ret_path = NULL;
-    return module_get(symbolizer, info, &m) < 0 ? SYMBOL_NONE
-                                                : symbol_find_source(&m->files, ret_path);
+    if (module_get(symbolizer, info, &m) < 0)
+        return SYMBOL_NONE;
+    if (!m->source_known) {
+        module_open(symbolizer, m);
+        return symbol_find_source(&m->files, ret_path);
+    }
+    if (ret_path)
+        *ret_path = m->source_path;
+    return m->source;
 }
 
 const char *symbol_source_name(SymbolSource source)

@@ -61,6 +61,13 @@ typedef struct SymbolModuleInfo {
 int symbol_resolve_address(Symbolizer *symbolizer, const SymbolModuleInfo *info, uint64_t file_pc,
                            const SymbolFrame **ret_frames);
 
+/*
+ * Gives a Symbolizer an answer that another one has found, so that it opens no file for it; the
+ * frames are copied. INFO NULL: nothing to keep. An address that has an answer keeps it.
+ */
+int symbol_adopt(Symbolizer *symbolizer, const SymbolModuleInfo *info, uint64_t file_pc,
+                 const SymbolFrame *frames, size_t count);
+
 /* Per module: how names were found, for `memhawk info` and for hints. */
 typedef enum SymbolSource {
     SYMBOL_NONE,      /* file not found or replaced (build-id differs) */
@@ -74,6 +81,14 @@ SymbolSource symbol_source(Symbolizer *symbolizer, const Profile *profile, uint3
 
 SymbolSource symbol_source_of(Symbolizer *symbolizer, const SymbolModuleInfo *info,
                               const char **ret_path);
+/* Gives it what another one says of a module; PATH (may be NULL) is copied. */
+int symbol_adopt_source(Symbolizer *symbolizer, const SymbolModuleInfo *info, SymbolSource source,
+                        const char *path);
+/* The terms of symbol_resolve_address() for a frame of a profile; false: it is in no module. The
+ * info points into the profile, at what lives as long as that. */
+bool symbol_frame_info(const Profile *profile, uint32_t frame, SymbolModuleInfo *ret_info,
+                       uint64_t *ret_file_pc);
+void symbol_module_info(const Profile *profile, uint32_t index, SymbolModuleInfo *ret_info);
 /* "none", "dynsym", "debugdata", "symtab", "dwarf". */
 const char *symbol_source_name(SymbolSource source);
 

@@ -18,17 +18,31 @@ static SymbolModuleInfo info_of(const ProfileModule *module)
                               .deleted = module->deleted};
 }
 
-int symbol_resolve(Symbolizer *symbolizer, const Profile *profile, uint32_t frame,
-                   const SymbolFrame **ret_frames)
+bool symbol_frame_info(const Profile *profile, uint32_t frame, SymbolModuleInfo *ret_info,
+                       uint64_t *ret_file_pc)
 {
     const ProfileFrame *f = profile_frame(profile, frame);
     const ProfileModule *module =
         f && f->module != ID_NONE ? profile_module(profile, f->module) : NULL;
     if (!module)
-        return symbol_resolve_address(symbolizer, NULL, 0, ret_frames);
-    SymbolModuleInfo info = info_of(module);
-    return symbol_resolve_address(symbolizer, &info, f->address - module->bias - !f->exact,
-                                  ret_frames);
+        return false;
+    *ret_info = info_of(module);
+    *ret_file_pc = f->address - module->bias - !f->exact;
+    return true;
+}
+
+void symbol_module_info(const Profile *profile, uint32_t index, SymbolModuleInfo *ret_info)
+{
+    *ret_info = info_of(profile_module(profile, index));
+}
+
+int symbol_resolve(Symbolizer *symbolizer, const Profile *profile, uint32_t frame,
+                   const SymbolFrame **ret_frames)
+{
+    SymbolModuleInfo info;
+    uint64_t file_pc = 0;
+    bool inside = symbol_frame_info(profile, frame, &info, &file_pc);
+    return symbol_resolve_address(symbolizer, inside ? &info : NULL, file_pc, ret_frames);
 }
 
 SymbolSource symbol_source(Symbolizer *symbolizer, const Profile *profile, uint32_t index,

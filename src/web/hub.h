@@ -29,7 +29,8 @@ typedef enum HubEvent {
     HUB_TROUBLE,
 } HubEvent;
 
-/* Called by the hub's own threads, no lock held: it may call hub_acquire(). */
+/* Called by the hub's own threads, no lock held: it may call hub_acquire(). MESSAGE: of
+ * HUB_TROUBLE, else NULL. */
 typedef void HubNotify(void *context, HubEvent event, uint32_t id, const char *message);
 
 typedef struct HubOptions {
@@ -41,7 +42,8 @@ typedef struct HubOptions {
 } HubOptions;
 
 /* Opens what is there (a broken file is kept with its message, not an error) and starts both
- * threads. -ENOENT: a path does not exist (*ret_bad is its index). */
+ * threads, which read on where reading takes longer than 0.2 s. -ENOENT: a path does not exist
+ * (*ret_bad is its index). */
 int hub_new(const HubOptions *options, Hub **ret_hub, size_t *ret_bad);
 /* Stops the threads and frees all; nobody may be in another call. */
 void hub_free(Hub *hub);
@@ -58,7 +60,15 @@ typedef struct HubProcess {
     uint64_t version;       /* rises with each change of profile or labels */
     uint32_t symbols_done, symbols_all; /* frames */
     bool running;                       /* has not ended, and its process is still there */
+    /* Share of the file that has been read, 1: all. Below 1 the profile holds the first part; a
+     * HUB_PROCESSES comes when it is whole. */
+    double loaded;
+    struct FlameCache *flame; /* of api_flame, may be NULL: see flame_cache.h */
 } HubProcess;
+
+/* How names of a module are found: a SymbolSource, -EAGAIN while that is not known yet (a process
+ * being held; needs no files). */
+int hub_module_source(const HubProcess *process, uint32_t module);
 
 /* Ids in order of start; returns how many there are, writes at most CAPACITY. Broken ones too. */
 size_t hub_list(Hub *hub, uint32_t *ret_ids, size_t capacity);
