@@ -226,11 +226,12 @@ def redis_answer(stream):
 class Case:
     def __init__(self, argv, prepare=lambda folder: None, env=None, stdin=b"", exact=True,
                  fixed=False, timeout=120, processes=1, during=None, same_output=True,
-                 status=0, results=(), losses=(), stacked=True):
+                 status=0, results=(), losses=(), stacked=True, changes=False):
         self.argv, self.prepare, self.env, self.stdin = argv, prepare, env or {}, stdin
         self.exact, self.fixed, self.timeout, self.processes = exact, fixed, timeout, processes
         self.during, self.same_output, self.status = during, same_output, status
         self.results, self.losses, self.stacked = results, dict(losses), stacked
+        self.changes = changes  # files of its folder, so that each run needs one of its own
 
     def run(self, name):
         if not os.path.exists(self.argv[0]):
@@ -240,6 +241,8 @@ class Case:
         # Not into the working folder: python and make read it, one more name is one more block.
         bench.extra_env = dict(self.env, MEMHAWK_OUTPUT=os.path.join(bench.base, "o"))
         try:
+            if not self.changes:
+                bench.share_folder()
             return self.compare(bench)
         finally:
             bench.close()
@@ -321,7 +324,7 @@ CASES = {
     "git_log": Case(["/usr/bin/git", "-C", "repo", "log", "--stat", "-p", "--no-color"],
                     repository, env=GIT_ENV),
     "git_gc": Case(["/usr/bin/git", "-C", "repo", "-c", "pack.threads=1", "gc", "--prune=now",
-                    "--quiet"], repository, env=GIT_ENV, processes=4),
+                    "--quiet"], repository, env=GIT_ENV, processes=4, changes=True),
     "git_blame": Case(["/usr/bin/git", "-C", "repo", "blame", "main", "--", "dir1/file1"],
                       repository, env=GIT_ENV),
     "gxx_regex": Case(["/usr/bin/g++", "-std=c++17", "-O1", "-frandom-seed=1", "-c", "x.cpp",

@@ -3,7 +3,8 @@
 
 Everything happens in a folder of the test's own. The three runs see the same working folder path,
 the same environment and preload paths of the same length, so that a program which copies its
-environment allocates the same bytes in all of them.
+environment allocates the same bytes in all of them. Where a program keeps tables of inode numbers
+(all that walk a tree with gnulib's fts: grep, find), the runs see the same files too: prepared.py.
 """
 import collections
 import ctypes
@@ -18,6 +19,7 @@ import subprocess
 import tempfile
 import time
 
+import prepared
 import profile_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -56,6 +58,7 @@ class Bench:
         self.base = tempfile.mkdtemp(prefix="mh-%s-" % name.replace(":", "-").replace("/", "-"))
         self.work = os.path.join(self.base, "w")
         self.prepare = lambda folder: None
+        self.shared = None  # of all runs: prepared.Shared
         self.extra_env, self.fixed_addresses = {}, False
         os.mkdir(os.path.join(self.base, "l"))
         self.lib = os.path.join(self.base, "l", "libmemhawk.so")
@@ -85,10 +88,7 @@ class Bench:
         is bytes; `during(folder)` runs while the program does, its text counts as output."""
         if preload is None:
             preload = {"plain": "", "oracle": self.oracle_lib, "memhawk": self.lib}[mode]
-        for folder in (self.work, os.path.join(self.base, "o")):
-            shutil.rmtree(folder, ignore_errors=True)
-            os.mkdir(folder)
-        self.prepare(self.work)
+        self.make_folders()
         streams = [open(os.path.join(self.base, "%s.%s" % (mode, s)), "w+b") for s in ("out", "err")]
         source = tempfile.TemporaryFile()
         source.write(stdin or b"")
@@ -122,8 +122,30 @@ class Bench:
                         if "/w.plain/" not in p and "/w.oracle/" not in p]
             profiles.sort(key=lambda p: (p.start, p.pid))
             oracles = [read_oracle(p) for p in glob.glob(os.path.join(self.base, "o", "x.*"))]
-        os.rename(self.work, kept)
+        if self.shared:
+            try:
+                self.shared.take_new(kept)
+            except prepared.ChangedFolder as error:
+                raise Failure("%s run: %s" % (mode, error))
+        else:
+            os.rename(self.work, kept)
         return Run(status, texts[0] + said, texts[1], profiles, oracles, seconds, kept)
+
+    def make_folders(self):
+        for folder in (self.work, os.path.join(self.base, "o")):
+            if folder == self.work and self.shared:
+                continue
+            shutil.rmtree(folder, ignore_errors=True)
+            os.mkdir(folder)
+            if folder == self.work:
+                self.prepare(folder)
+
+    def share_folder(self):
+        """Prepares the working folder now, once; every run works in it. Raises Failure when a run
+        changes what was prepared; what it adds is moved to the run's own folder."""
+        os.mkdir(self.work)
+        self.prepare(self.work)
+        self.shared = prepared.Shared(self.work)
 
     def child_settings(self):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -141,8 +163,6 @@ class Bench:
             return profile_file.Profile(path)
         except profile_file.BadFile as error:
             raise Failure("%s: %s" % (os.path.basename(path), error))
-
-
 
 
 def where(pid):
