@@ -12,6 +12,7 @@
 #include "export/names.h"
 #include "export/numbers.h"
 #include "export/text_head.h"
+#include "profile/liveness.h"
 
 enum { MARKS_SHOWN = 50 };
 
@@ -58,7 +59,7 @@ static void print_process(const Session *session, FILE *out)
     free(command);
     info_time(process->start_ns, time, sizeof(time));
     print_text(out, "started", time);
-    session_end(session->profile, text, sizeof(text));
+    liveness_end_text(session->profile, text, sizeof(text));
     print_text(out, "end", text);
 }
 

@@ -18,6 +18,7 @@
 #include "cli/screen.h"
 #include "cli/term.h"
 #include "export/numbers.h"
+#include "profile/liveness.h"
 
 #define POLL_NS    UINT64_C(250000000)
 #define SILENCE_NS UINT64_C(60000000000) /* a process that cannot be looked at counts as gone */
@@ -35,7 +36,7 @@ static int advance(Follow *follow)
 {
     ProfileError error = {0};
     /* first the process, then the file: what it wrote last is not missed */
-    Liveness liveness = session_liveness(follow->session->profile);
+    Liveness liveness = liveness_of(follow->session->profile);
     int r = profile_advance(follow->session->profile, &error);
     if (r < 0) {
         cli_error("%s: byte %" PRIu64 ": %s", follow->options.path, error.offset,

@@ -10,10 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "export/names.h"
@@ -22,10 +19,8 @@
 
 enum {
     HINT_PERCENT = 25,
-    HINT_FRAMES = 5,  /* those that one reads; a thread's start in libstdc++ is no loss */
-    FIELD_START = 22, /* starttime in proc(5) */
+    HINT_FRAMES = 5, /* those that one reads; a thread's start in libstdc++ is no loss */
 };
-#define START_TOLERANCE_NS UINT64_C(2000000000) /* clock steps, ticks */
 
 static void report_open_error(const char *path, const ProfileError *error, int code)
 {
@@ -82,94 +77,6 @@ void session_close(Session *session)
     if (session->profile)
         profile_close(session->profile);
     *session = (Session){0};
-}
-
-/* Fields of /proc/PID/stat: the letter of the state and the start in ns on the wall clock. */
-static int read_process(uint32_t pid, char *ret_state, uint64_t *ret_start_ns)
-{
-    char path[64], line[1024];
-    unsigned long long ticks = 0;
-    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return -errno;
-    /* "4711 (name) S 4710 ...": the name may hold anything, so look from the end */
-    const char *field = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-    fclose(file);
-    if (!field || field[1] != ' ')
-        return -EIO;
-    *ret_state = field[2];
-    for (int i = 2; field && i < FIELD_START; i++)
-        field = strchr(field + 1, ' ');
-    if (!field)
-        return -EIO;
-    ticks = strtoull(field, NULL, 10);
-    uint64_t boot_ns = clock_wall_ns() - clock_ns(CLOCK_BOOTTIME);
-    *ret_start_ns = boot_ns + ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
-    return 0;
-}
-
-Liveness session_liveness(const Profile *profile)
-{
-    const ProfileProcess *process = profile_process(profile);
-    char host[256] = "", state = 'X';
-    uint64_t start_ns = 0;
-    if (profile_is_ended(profile))
-        return LIVENESS_GONE;
-    if (gethostname(host, sizeof(host) - 1) < 0 ||
-        (process->host_name && *process->host_name && strcmp(host, process->host_name) != 0))
-        return LIVENESS_UNKNOWN;
-    if (read_process(process->pid, &state, &start_ns) < 0 || state == 'Z' || state == 'X')
-        return LIVENESS_GONE;
-    /* a process that began later has only the same number */
-    return start_ns <= process->start_ns + START_TOLERANCE_NS ? LIVENESS_RUNNING : LIVENESS_GONE;
-}
-
-/* The file does not say how the run ended. */
-static void describe_open_end(const Profile *profile, char *ret_text, size_t size)
-{
-    switch (session_liveness(profile)) {
-    case LIVENESS_RUNNING:
-        snprintf(ret_text, size, "still running");
-        return;
-    case LIVENESS_GONE:
-        snprintf(ret_text, size, "not known (killed, or the file is cut off)");
-        return;
-    case LIVENESS_UNKNOWN:
-        snprintf(ret_text, size, "not known (it ran on %s)", profile_process(profile)->host_name);
-        return;
-    }
-}
-
-void session_end(const Profile *profile, char *ret_text, size_t size)
-{
-    int status = 0;
-    switch (profile_end(profile, &status)) {
-    case END_EXIT:
-        if (status < 0) /* the recorder cannot always tell */
-            snprintf(ret_text, size, "exit, status not recorded");
-        else
-            snprintf(ret_text, size, "exit status %d", status);
-        return;
-    case END_UNDERSCORE_EXIT:
-        snprintf(ret_text, size, "exit status %d by _exit", status);
-        return;
-    case END_QUICK_EXIT:
-        snprintf(ret_text, size, "exit status %d by quick_exit", status);
-        return;
-    case END_EXEC:
-        snprintf(ret_text, size, "replaced by another program (exec)");
-        return;
-    case END_SIGNAL:
-        snprintf(ret_text, size, "signal %d (%s)", status, strsignal(status));
-        return;
-    case END_ABORT:
-        snprintf(ret_text, size, "abort");
-        return;
-    case END_UNKNOWN:
-        break;
-    }
-    describe_open_end(profile, ret_text, size);
 }
 
 void session_warn(const Session *session)

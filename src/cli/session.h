@@ -28,16 +28,6 @@ void session_close(Session *session);
 
 /* Lines on stderr: damage, recorder's warning, losses. */
 void session_warn(const Session *session);
-/* How the run ended, in words: "exit status 3", "signal 11 (Segmentation fault)", "still running".
- */
-void session_end(const Profile *profile, char *ret_text, size_t size);
-typedef enum Liveness {
-    LIVENESS_RUNNING,
-    LIVENESS_GONE,
-    LIVENESS_UNKNOWN, /* on another host, or in a container */
-} Liveness;
-/* Whether the process of the profile is still there. */
-Liveness session_liveness(const Profile *profile);
 
 /*
  * One line with the way out when a good part of the view has no names. Says nothing when names are
