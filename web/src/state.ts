@@ -104,8 +104,8 @@ export function selectionOf(r: Route, chosen: Interval | null): Selection {
     if (r.show === 'moment') {
         return { ...s, mode: 'moment', at: r.moment ?? 'end' };
     }
-    if (chosen !== null) {
-        Object.assign(s, chosen);
+    if (chosen !== null && !r.whole) {
+        Object.assign(s, { from: chosen.from, to: chosen.to });
     }
     if (r.show === 'peak') {
         return { ...s, mode: 'peak' };

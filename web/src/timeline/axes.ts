@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Axes and colours that all charts of the page share (uPlot). The x values are seconds since the
+// start of the run; ticks are those of a clock (15 s, 5 min), bytes step in powers of two.
+
+import type uPlot from 'uplot';
+import { bytes } from '../format';
+import { palette } from '../theme';
+
+const MINUTE = 60;
+const HOUR = 3600;
+export const TIME_STEPS = [
+    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15,
+    30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR,
+    3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR, 48 * HOUR, 120 * HOUR, 240 * HOUR,
+];
+export const BYTE_STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
+export const COUNT_STEPS = Array.from({ length: 16 }, (_, i) => 10 ** i).flatMap((n) => [
+    n,
+    2 * n,
+    5 * n,
+]);
+
+/** Seconds since the start on an axis with this step: "0.25 s", "1:30", "2:05:00". */
+export function tick(value: number, step: number): string {
+    if (step < 1) {
+        const digits = Math.min(Math.ceil(-Math.log10(step) - 1e-9), 4);
+        return `${value.toFixed(digits)} s`;
+    }
+    if (value < MINUTE && step < MINUTE) {
+        return `${Math.round(value)} s`;
+    }
+    const two = (n: number): string => String(Math.floor(n)).padStart(2, '0');
+    const hours = Math.floor(value / HOUR);
+    const minutes = Math.floor((value % HOUR) / MINUTE);
+    return hours > 0
+        ? `${hours}:${two(minutes)}:${two(value % MINUTE)}`
+        : `${minutes}:${two(value % MINUTE)}`;
+}
+
+/** 12345 as "12.3k", for the narrow axis of counts. */
+export function shortCount(value: number): string {
+    const units = ['', 'k', 'M', 'G', 'T', 'P'];
+    let unit = 0;
+    let rest = value;
+    while (rest >= 1000 && unit < units.length - 1) {
+        rest /= 1000;
+        unit++;
+    }
+    return `${unit === 0 ? Math.round(rest * 100) / 100 : Math.round(rest * 10) / 10}${units[unit]}`;
+}
+
+/** Bytes on an axis: whole units where the step allows. */
+export function shortBytes(value: number): string {
+    return bytes(value).replace(/\.0(?=\D)/, '');
+}
+
+const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
+const AXIS_WIDTH = 62;
+
+function axis(): uPlot.Axis {
+    return {
+        stroke: () => palette.peek().faint,
+        font: FONT,
+        grid: { stroke: () => palette.peek().grid, width: 1 },
+        ticks: { show: false },
+    };
+}
+
+export function timeAxis(show = true): uPlot.Axis {
+    return {
+        ...axis(),
+        show,
+        incrs: TIME_STEPS,
+        space: 72,
+        size: 26,
+        gap: 4,
+        values: (_u, splits, _axis, _space, step) => splits.map((value) => tick(value, step)),
+    };
+}
+
+export function valueAxis(unit: 'bytes' | 'count', space = 34): uPlot.Axis {
+    return {
+        ...axis(),
+        incrs: unit === 'bytes' ? BYTE_STEPS : COUNT_STEPS,
+        space,
+        size: AXIS_WIDTH,
+        gap: 6,
+        values: (_u, splits) =>
+            splits.map((v) => (unit === 'bytes' ? shortBytes(v) : shortCount(v))),
+    };
+}
+
+/** From zero to a little above the highest value that is drawn. */
+export function fromZero(_u: uPlot, _min: number | null, max: number | null): uPlot.Range.MinMax {
+    return [0, max !== null && max > 0 ? max * 1.08 : 1];
+}
+
+/** What every chart has: no legend of uPlot's own, no selecting by uPlot, padding, scales. */
+export function chartOptions(width: number, height: number): Omit<uPlot.Options, 'series'> {
+    return {
+        width: Math.max(width, 50),
+        height,
+        legend: { show: false },
+        padding: [10, 12, 0, 0],
+        scales: { x: { time: false }, y: { range: fromZero } },
+        cursor: { drag: { x: false, y: false, setScale: false }, y: false },
+    };
+}
