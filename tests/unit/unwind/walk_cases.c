@@ -69,19 +69,17 @@ static int compare(const void *left, const void *right)
     return *(const int *)left - *(const int *)right;
 }
 
-static jmp_buf back;
-
-static NOINLINE __attribute__((noreturn)) void leaves(void)
+static NOINLINE __attribute__((noreturn)) void leaves(jmp_buf back)
 {
     probe();
     longjmp(back, 1);
 }
 
 /* The call is the last instruction: the return address lies in the next function. */
-static NOINLINE void ends_in_call(void)
+static NOINLINE void ends_in_call(jmp_buf back)
 {
     sink++;
-    leaves();
+    leaves(back);
 }
 
 static NOINLINE __attribute__((cold)) void rare(void)
@@ -123,8 +121,9 @@ static void run(void)
         for (int i = 0; i < 20; i++)
             values[i] = i * 7 % 20;
         qsort(values, 20, sizeof(int), compare);
+        jmp_buf back; /* not shared: several threads run this at once */
         if (setjmp(back) == 0)
-            ends_in_call();
+            ends_in_call(back);
         sink += with_cold_part(77 + zero);
         recursion(100);
     }
