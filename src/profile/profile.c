@@ -18,7 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "profile/model.h"
+
+#define NO_HURRY UINT64_MAX
 
 __attribute__((format(printf, 4, 5))) static int error_set(ProfileError *error, int code,
                                                            uint64_t offset, const char *format, ...)
@@ -125,15 +128,22 @@ static void look_at_tail(Profile *profile, uint64_t file_bytes)
                   file_bytes - profile->offset);
 }
 
-static int take_snapshots(Profile *profile, uint64_t file_bytes, ProfileError *ret_error)
+/* Until nothing whole is left, or the time is over: then *ret_left is what the file has beyond. */
+static int take_snapshots(Profile *profile, uint64_t file_bytes, uint64_t until_ns,
+                          uint64_t *ret_left, ProfileError *ret_error)
 {
     int taken = 0, found = 0;
     uint64_t payload;
 
+    *ret_left = 0;
     while (!profile->stopped) {
         found = record_find(profile->fd, profile->offset, file_bytes, &payload);
         if (found <= 0)
             break;
+        if (until_ns != NO_HURRY && taken && clock_ns(CLOCK_MONOTONIC) >= until_ns) {
+            *ret_left = file_bytes - profile->offset;
+            return taken;
+        }
         take_snapshot(profile, payload, file_bytes);
         taken++;
     }
@@ -148,14 +158,28 @@ static int take_snapshots(Profile *profile, uint64_t file_bytes, ProfileError *r
     return taken;
 }
 
-int profile_advance(Profile *profile, ProfileError *ret_error)
+static int advance(Profile *profile, uint64_t until_ns, uint64_t *ret_left, ProfileError *ret_error)
 {
     uint64_t file_bytes = 0;
     int ret = check_file(profile, &file_bytes, ret_error);
 
+    *ret_left = 0;
     if (ret < 0 || profile->stopped)
         return ret;
-    return take_snapshots(profile, file_bytes, ret_error);
+    return take_snapshots(profile, file_bytes, until_ns, ret_left, ret_error);
+}
+
+int profile_advance(Profile *profile, ProfileError *ret_error)
+{
+    uint64_t left;
+
+    return advance(profile, NO_HURRY, &left, ret_error);
+}
+
+int profile_advance_for(Profile *profile, uint64_t most_ns, uint64_t *ret_left_bytes,
+                        ProfileError *ret_error)
+{
+    return advance(profile, clock_ns(CLOCK_MONOTONIC) + most_ns, ret_left_bytes, ret_error);
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -195,7 +219,7 @@ static int read_first(Profile *profile, uint64_t file_bytes, ProfileError *ret_e
     return take_process(profile, payload, ret_error);
 }
 
-int profile_open(const char *path, Profile **ret_profile, ProfileError *ret_error)
+int profile_open_first(const char *path, Profile **ret_profile, ProfileError *ret_error)
 {
     Profile *profile;
     uint64_t file_bytes = 0;
@@ -214,8 +238,6 @@ int profile_open(const char *path, Profile **ret_profile, ProfileError *ret_erro
         goto fail;
     }
     ret = read_first(profile, file_bytes, ret_error);
-    if (ret == 0)
-        ret = take_snapshots(profile, file_bytes, ret_error);
     if (ret < 0)
         goto fail;
     *ret_profile = profile;
@@ -224,6 +246,28 @@ int profile_open(const char *path, Profile **ret_profile, ProfileError *ret_erro
 fail:
     profile_close(profile);
     return ret;
+}
+
+int profile_open(const char *path, Profile **ret_profile, ProfileError *ret_error)
+{
+    Profile *profile;
+    struct stat st;
+    uint64_t left;
+    int ret = profile_open_first(path, &profile, ret_error);
+
+    if (ret < 0)
+        return ret;
+    /* not profile_advance(): whatever stands at the path by now, this file is read */
+    if (fstat(profile->fd, &st) < 0)
+        ret = error_set(ret_error, -errno, 0, "%s", strerror(errno));
+    else
+        ret = take_snapshots(profile, (uint64_t)st.st_size, NO_HURRY, &left, ret_error);
+    if (ret < 0) {
+        profile_close(profile);
+        return ret;
+    }
+    *ret_profile = profile;
+    return 0;
 }
 
 void profile_close(Profile *profile)

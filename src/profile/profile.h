@@ -55,6 +55,9 @@ typedef struct ProfileError {
  */
 int profile_open(const char *path, Profile **ret_profile, ProfileError *ret_error);
 void profile_close(Profile *profile);
+/* Opens PATH and reads only the first record, so that it returns at once also for a large file; the
+ * rest comes by profile_advance() or profile_advance_for(). */
+int profile_open_first(const char *path, Profile **ret_profile, ProfileError *ret_error);
 
 /*
  * Reads records that were appended since; returns how many, 0 when there is nothing new. Only whole
@@ -63,6 +66,10 @@ void profile_close(Profile *profile);
  * records.
  */
 int profile_advance(Profile *profile, ProfileError *ret_error);
+/* The same, but stops after the record during which MOST_NS are over. *ret_left_bytes: how much of
+ * the file is left then; 0: nothing that is whole. */
+int profile_advance_for(Profile *profile, uint64_t most_ns, uint64_t *ret_left_bytes,
+                        ProfileError *ret_error);
 
 /* NULL when the file ends at a record boundary and all of it was understood. A record cut at the
  * very end of a run that has not ended is not damage (profile_is_ended() is false then). */
