@@ -11,43 +11,64 @@
  * Walks that depend on the caller's rbp are left to unwind_walk().
  */
 
-/* Ends at the first stop at the latest, whose word never compares equal. */
-static inline __attribute__((always_inline)) bool memo_verified(const Entry *entry)
+/* The first entry from ENTRY on whose word is not on the stack: the first stop at the latest, whose
+ * word never compares equal. */
+static inline __attribute__((always_inline)) const Entry *memo_differs(const Entry *entry)
 {
     for (;; entry += 4) {
         if (stack_word(entry[0].sp - 8) != entry[0].word)
-            break;
-        if (stack_word(entry[1].sp - 8) != entry[1].word) {
-            entry += 1;
-            break;
-        }
-        if (stack_word(entry[2].sp - 8) != entry[2].word) {
-            entry += 2;
-            break;
-        }
-        if (stack_word(entry[3].sp - 8) != entry[3].word) {
-            entry += 3;
-            break;
-        }
+            return entry;
+        if (stack_word(entry[1].sp - 8) != entry[1].word)
+            return entry + 1;
+        if (stack_word(entry[2].sp - 8) != entry[2].word)
+            return entry + 2;
+        if (stack_word(entry[3].sp - 8) != entry[3].word)
+            return entry + 3;
     }
-    return LIKELY(entry->word == WALK_STOP_WORD);
 }
 
-static inline __attribute__((always_inline)) Memo *memo_cell(UnwindThread *thread, uint64_t pc,
-                                                             uint64_t sp)
+static inline uint32_t memo_cell(uint64_t pc, uint64_t sp)
 {
     uint32_t mixed = (uint32_t)sp * UINT32_C(0x2c1b3c6d) + (uint32_t)pc;
-    return &thread->memos[mixed * UINT32_C(0x9e3779b1) >> (32 - MEMO_BITS)];
+    return mixed * UINT32_C(0x9e3779b1) >> (32 - MEMO_BITS);
+}
+
+/* The newest walk in a cell; one with key 0 when there is none. */
+static inline __attribute__((always_inline)) Memo *memo_newest(UnwindThread *thread, uint32_t cell)
+{
+    return (Memo *)((char *)thread + thread->cells[cell]);
+}
+
+static inline Memo *memo_next(const Memo *memo)
+{
+    return (Memo *)((uintptr_t)memo + (uintptr_t)memo->to_next);
+}
+
+/* An entry of MEMO -> the entry of the chain's next walk at the same place. */
+static inline const Entry *memo_across(const Memo *memo, const Entry *entry)
+{
+    return (const Entry *)((uintptr_t)entry + (uintptr_t)memo->to_next);
 }
 
 static inline __attribute__((always_inline)) UnwindWalk *unwind_remembered(UnwindThread *thread,
                                                                            uint64_t pc, uint64_t sp)
 {
-    Memo *memo = memo_cell(thread, pc, sp);
+    Memo *memo = memo_newest(thread, memo_cell(pc, sp));
     __asm__("" : "+r"(memo)); /* one pointer, computed once */
-    if (UNLIKELY(memo->pc != pc) || UNLIKELY(memo->sp != sp) || UNLIKELY(memo->fp_live) ||
-        UNLIKELY(!memo_verified(memo->first + 1)))
+    if (UNLIKELY(memo->key != pc) || UNLIKELY(memo->sp != sp))
         return NULL;
+    const Entry *entry = memo->log + 1;
+    for (;;) {
+        entry = memo_differs(entry);
+        if (LIKELY(entry->word == WALK_STOP_WORD))
+            break;
+        if (entry != memo->fork)
+            return NULL;
+        entry = memo_across(memo, entry);
+        memo = memo_next(memo);
+        if (UNLIKELY(memo->key != pc))
+            return NULL;
+    }
     thread->last = memo;
     return &memo->walk;
 }

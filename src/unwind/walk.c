@@ -21,20 +21,27 @@
 #include "unwind/internal.h"
 #include "unwind/memo.h"
 
+/* Bytes of a walk with ENTRIES entries in the log. */
+#define LOG_BYTES(entries) (sizeof(Memo) + ((size_t)(entries) + 2) * sizeof(Entry))
+
+static size_t log_bytes(unsigned max_depth)
+{
+    return LOG_WALKS * LOG_BYTES(max_depth) + LOG_SPARE * sizeof(Entry);
+}
+
 size_t unwind_thread_bytes(unsigned max_depth)
 {
-    size_t entries = (size_t)LOG_WALKS * max_depth + LOG_SPARE;
-    return sizeof(UnwindThread) + entries * sizeof(Entry);
+    return sizeof(UnwindThread) + log_bytes(max_depth);
 }
 
 void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_pointers)
 {
     thread->max_depth = (uint16_t)max_depth;
     thread->frame_pointers = frame_pointers;
-    thread->need_bytes = (2u * max_depth + LOG_SPARE + 3) * (uint32_t)sizeof(Entry);
+    thread->need_bytes = (uint32_t)LOG_BYTES(2u * max_depth + LOG_SPARE);
     thread->aux_bytes = (max_depth + LOG_SPARE - 1) * (uint32_t)sizeof(Entry);
     thread->head = thread->tail = thread->lap_end = thread->log;
-    thread->log_end = thread->log + LOG_WALKS * max_depth + LOG_SPARE;
+    thread->log_end = thread->log + log_bytes(max_depth);
     thread->epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
     thread->epoch_key = rule_epoch_key(thread->epoch);
 }
@@ -42,49 +49,85 @@ void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_poi
 /* ---- log ----------------------------------------------------------------------------------------
  */
 
+/* The older a walk, the later it stands in its chain: those behind it are gone already. */
+static inline void chain_drop(UnwindThread *thread, const Memo *oldest)
+{
+    Memo *memo = memo_newest(thread, oldest->cell);
+    if (memo == oldest) {
+        thread->cells[oldest->cell] = 0;
+        return;
+    }
+    while (memo->fork) {
+        Memo *next = memo_next(memo);
+        if (next == oldest)
+            memo->fork = NULL;
+        else
+            memo = next;
+    }
+}
+
 static inline void log_drop_oldest(UnwindThread *thread)
 {
-    Entry *preamble = thread->tail;
-    Memo *owner = (Memo *)preamble->sp;
-    if (owner->first == preamble + 1)
-        owner->pc = 0;
-    thread->tail = (Entry *)preamble->word;
+    Memo *memo = (Memo *)thread->tail;
+    chain_drop(thread, memo);
+    if (thread->last == memo)
+        thread->last = NULL;
+    thread->tail += LOG_BYTES(memo->entries);
 }
 
 /* To the ring's begin; returns the end of the next walk's room. */
-static __attribute__((noinline)) Entry *log_turn(UnwindThread *thread)
+static __attribute__((noinline)) char *log_turn(UnwindThread *thread)
 {
     while (thread->tail < thread->lap_end)
         log_drop_oldest(thread);
     thread->lap_end = thread->head;
     thread->head = thread->tail = thread->log;
-    return (Entry *)((char *)thread->log + thread->need_bytes);
+    return thread->log + thread->need_bytes;
 }
 
-static inline Entry *log_reserve(UnwindThread *thread)
+static inline Memo *log_reserve(UnwindThread *thread)
 {
-    Entry *end = (Entry *)((char *)thread->head + thread->need_bytes);
+    char *end = thread->head + thread->need_bytes;
     if (UNLIKELY(end > thread->log_end))
         end = log_turn(thread);
     if (end > thread->lap_end)
         end = thread->lap_end;
     while (thread->tail < end)
         log_drop_oldest(thread);
-    return thread->head + 1;
+    return (Memo *)thread->head;
 }
 
-/* END: past the walk's entries and stops. */
-static inline void log_commit(UnwindThread *thread, Memo *memo, Entry *end)
+/* Where B departs from A, as an entry of A. */
+static const Entry *walks_fork(const Memo *a, const Memo *b)
 {
-    thread->head->sp = (uint64_t)memo;
-    thread->head->word = (uint64_t)end;
-    thread->head = end;
+    uint32_t at = 1, end = a->entries < b->entries ? a->entries : b->entries;
+    while (at < end && a->log[at].sp == b->log[at].sp && a->log[at].word == b->log[at].word)
+        at++;
+    return &a->log[at];
+}
+
+/* Puts a walk at the head of its chain, which ends after MEMO_CHAIN walks. */
+static inline void log_commit(UnwindThread *thread, Memo *memo)
+{
+    Memo *older = memo_newest(thread, memo->cell);
+    memo->fork = NULL;
+    if (((older->key ^ memo->key) & ~MEMO_FP_LIVE) == 0 && older->sp == memo->sp) {
+        memo->fork = walks_fork(memo, older);
+        memo->to_next = (intptr_t)((uintptr_t)older - (uintptr_t)memo);
+        for (unsigned left = MEMO_CHAIN - 2; older->fork; left--) {
+            if (left == 0)
+                older->fork = NULL;
+            else
+                older = memo_next(older);
+        }
+    }
+    thread->cells[memo->cell] = (uint32_t)((char *)memo - (char *)thread);
+    thread->head += LOG_BYTES(memo->entries);
 }
 
 static COLD void forget_all(UnwindThread *thread)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(thread->memos); i++)
-        thread->memos[i].pc = 0;
+    memset(thread->cells, 0, sizeof(thread->cells));
     thread->last = NULL;
     thread->head = thread->tail = thread->lap_end = thread->log;
     uint32_t epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
@@ -105,9 +148,9 @@ static inline const Entry *join_first(const UnwindThread *thread)
 {
     static const Entry none = {.sp = UINT64_MAX};
     const Memo *last = thread->last;
-    if (UNLIKELY(!last) || UNLIKELY(last->pc == 0))
+    if (UNLIKELY(!last))
         return &none;
-    return last->first + (last->entries + 1) % JOIN_STRIDE;
+    return last->log + (last->entries + 1) % JOIN_STRIDE;
 }
 
 static inline const Entry *join_next(const Entry *join, uint64_t cfa)
@@ -295,9 +338,10 @@ static void put_stops(const UnwindThread *thread, Entry *end)
 }
 
 static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
-                                                       const UnwindContext *context, Memo *memo)
+                                                       const UnwindContext *context)
 {
-    Entry *first = log_reserve(thread);
+    Memo *memo = log_reserve(thread);
+    Entry *first = memo->log;
     Walker walker;
     Walker *w = &walker;
     w->thread = thread;
@@ -313,42 +357,51 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     walk_frames(w, thread, context);
     put_stops(thread, w->next);
 
-    Memo *into = w->forget ? &thread->scratch : memo;
-    uint64_t hash = hash_mix(w->acc, (uint64_t)w->flags << 16 | w->frames);
-    if (into->walk.hash != hash)
-        into->walk.tag = 0;
-    into->walk.hash = hash;
-    into->walk.depth = (uint16_t)w->frames;
-    into->walk.flags = w->flags;
-    into->first = first;
-    into->entries = (uint32_t)(w->next - first);
+    memo->walk.hash = hash_mix(w->acc, (uint64_t)w->flags << 16 | w->frames);
+    memo->walk.tag = 0;
+    memo->walk.depth = (uint16_t)w->frames;
+    memo->walk.flags = w->flags;
+    memo->entries = (uint32_t)(w->next - first);
     thread->stats.walks++;
     thread->stats.frames_walked += w->frames;
     if (w->forget)
-        return &into->walk;
-    memo->pc = context->pc;
+        return &memo->walk;
+    memo->key = context->pc | (w->fp_live ? MEMO_FP_LIVE : 0);
     memo->sp = context->sp;
     memo->fp = context->fp;
-    memo->fp_live = w->fp_live;
-    log_commit(thread, memo, w->next + 2);
+    memo->cell = memo_cell(context->pc, context->sp);
+    log_commit(thread, memo);
     thread->last = memo;
     return &memo->walk;
 }
 
-static COLD UnwindWalk *walk_after_epoch(UnwindThread *thread, const UnwindContext *context)
+/*
+ * The walk of a chain that holds; NULL: none. The stack agrees with MEMO up to `entry`, and so with
+ * the next walk up to there or to its fork, whichever is nearer: that one is compared from there.
+ */
+static inline Memo *chain_verified(Memo *memo, const UnwindContext *context)
 {
-    forget_all(thread);
-    return walk_anew(thread, context, memo_cell(thread, context->pc, context->sp));
+    const Entry *entry = memo->log + 1;
+    for (;;) {
+        entry = memo_differs(entry);
+        if (entry->word == WALK_STOP_WORD &&
+            (LIKELY(!(memo->key & MEMO_FP_LIVE)) || memo->fp == context->fp))
+            return memo;
+        if (!memo->fork)
+            return NULL;
+        entry = memo_across(memo, entry < memo->fork ? entry : memo->fork);
+        memo = memo_next(memo);
+    }
 }
 
 UnwindWalk *unwind_walk(UnwindThread *thread, const UnwindContext *context)
 {
     if (UNLIKELY(atomic_load_explicit(&unwind_epoch, memory_order_relaxed) != thread->epoch))
-        return walk_after_epoch(thread, context);
-    Memo *memo = memo_cell(thread, context->pc, context->sp);
-    if (memo->pc != context->pc || memo->sp != context->sp ||
-        (UNLIKELY(memo->fp_live) && memo->fp != context->fp) || !memo_verified(memo->first + 1))
-        return walk_anew(thread, context, memo);
+        forget_all(thread);
+    Memo *memo = memo_newest(thread, memo_cell(context->pc, context->sp));
+    if ((memo->key & ~MEMO_FP_LIVE) != context->pc || memo->sp != context->sp ||
+        !(memo = chain_verified(memo, context)))
+        return walk_anew(thread, context);
     thread->last = memo;
     thread->stats.verified++;
     return &memo->walk;
@@ -359,8 +412,8 @@ size_t unwind_frames(const UnwindThread *thread, const UnwindWalk *walk, FrameWo
     (void)thread;
     const Memo *memo = (const Memo *)((const char *)walk - offsetof(Memo, walk));
     size_t depth = 0;
-    const Entry *end = memo->first + memo->entries;
-    for (const Entry *entry = memo->first; entry < end; entry++) {
+    const Entry *end = memo->log + memo->entries;
+    for (const Entry *entry = memo->log; entry < end; entry++) {
         if (!(entry->rule & RULE_AUX))
             ret_frames[depth++] = frame_word(entry->word, entry->rule);
     }

@@ -14,7 +14,7 @@
 /*
  * A thread's walks, inner side. One log holds all walks, oldest first:
  *
- *   | preamble | frame 0 | frame 1 | aux | frame 2 | ... | frame n-1 | stop | stop | preamble ...
+ *   | memo | frame 0 | frame 1 | aux | frame 2 | ... | frame n-1 | stop | stop | memo | frame 0 ...
  *
  * A frame's entry: the stack pointer at its pc, the pc, which lies at sp - 8, and the rule that its
  * step took. To verify a walk is to compare these words, frame 1 first. An aux entry is another
@@ -22,6 +22,10 @@
  * expression reads), at the place in the order where the walk read it. The first stop's word never
  * compares equal; the second's stack pointer is above any other. The log is a ring; a new walk
  * forgets the oldest ones where it needs their room.
+ *
+ * Walks of equal (pc, sp) are chained, the newest first. Each knows the entry at which the next,
+ * older one departs from it; all entries before are equal. So when the stack differs at that very
+ * entry, the older walk needs comparing only from there on (memo.h).
  */
 typedef struct Entry {
     uint64_t sp, word;
@@ -31,42 +35,48 @@ typedef struct Entry {
 #define WALK_STOP_WORD (~UINT64_C(1))
 
 typedef struct Memo {
-    uint64_t pc, sp; /* pc 0: nothing remembered */
-    uint64_t fp;     /* rbp, compared when fp_live */
-    Entry *first;
+    uint64_t key; /* pc, with MEMO_FP_LIVE; 0: nothing remembered */
+    uint64_t sp;
+    const Entry *fork; /* where the next of the chain departs; NULL: the chain's last */
+    intptr_t to_next;  /* bytes from here to that walk, and from `fork` to its entry in it */
     UnwindWalk walk;
+    uint64_t fp;      /* rbp, compared when live */
     uint32_t entries; /* without the stops */
-    uint32_t fp_live;
+    uint32_t cell;
+    Entry log[];
 } Memo;
-_Static_assert(sizeof(Memo) == 64, "one cache line");
+
+/* In Memo.key: the walk depends on the caller's rbp. */
+#define MEMO_FP_LIVE (UINT64_C(1) << 63)
 
 enum {
-    MEMO_BITS = 7,
+    MEMO_BITS = 9,
+    MEMO_CHAIN = 8,  /* walks of one (pc, sp) */
     LOG_WALKS = 48,  /* room for so many walks of full depth without aux entries */
     LOG_SPARE = 64,  /* aux entries of one walk beyond one a frame */
     JOIN_STRIDE = 8, /* frames of the last walk to one at which a join is sought */
 };
 
 struct UnwindThread {
-    Memo memos[1 << MEMO_BITS];
-    Memo *last; /* returned last; candidate to join */
+    Memo none;                      /* never used: what cell 0 stands for */
+    uint32_t cells[1 << MEMO_BITS]; /* newest walk of a chain: bytes from here; 0: none */
+    Memo *last;                     /* returned last, NULL: forgotten; candidate to join */
     uint64_t epoch_key;
     uint32_t epoch;
     uint16_t max_depth;
     bool frame_pointers;
     uint64_t zero;                  /* what the first stop of each walk is compared with */
     uint64_t stack_low, stack_high; /* the span used last */
-    Memo scratch; /* a walk that cannot be remembered; its entries are at the log's head */
-    /* The ring: the next walk goes to `head`; older walks ahead of it are from `tail` to `lap_end`.
-     */
-    Entry *head, *tail, *lap_end, *log_end;
-    uint32_t need_bytes; /* most that a walk takes, with preamble and stops */
+    /* The ring: the next walk goes to `head` (one that cannot be remembered is there until the next
+     * call); older walks ahead of it are from `tail` to `lap_end`. */
+    char *head, *tail, *lap_end, *log_end;
+    uint32_t need_bytes; /* most that a walk takes, with memo and stops */
     uint32_t aux_bytes;  /* from its first frame to where aux entries must end */
     UnwindStats stats;   /* `walks` without the verified ones */
     Entry *regs_at;      /* frame for which `regs` holds more than rsp, rbp and pc */
     CfiFrame regs;
     StackBounds bounds;
-    _Alignas(64) Entry log[];
+    _Alignas(64) char log[];
 };
 
 /* Redeclared as hidden: reached without the GOT. */

@@ -20,6 +20,7 @@
 #include <ucontext.h>
 
 #include "unwind/internal.h"
+#include "unwind/memo.h"
 #include "unwind/walk.h"
 #include "unwind/walk_probe.h"
 
@@ -413,7 +414,7 @@ static void another_module(void **state)
  * ---------------------------------------------------------------------- */
 
 /* Never run; their tables tell how to step from the return addresses in them. */
-extern char memo_saver_return[], memo_framed_return[];
+extern char memo_saver_return[], memo_framed_return[], memo_wide_return[];
 __asm__(".text\n"
         ".cfi_startproc\n" /* CFA = rsp + 16, rbp saved at CFA - 16 */
         "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
@@ -425,6 +426,11 @@ __asm__(".text\n"
         "mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
         "call *%rdi\nmemo_framed_return:\n"
         "leave\n.cfi_def_cfa %rsp, 8\nret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n" /* CFA = rsp + 32 */
+        "sub $24, %rsp\n.cfi_def_cfa_offset 32\n"
+        "call *%rdi\nmemo_wide_return:\n"
+        "add $24, %rsp\n.cfi_def_cfa_offset 8\nret\n"
         ".cfi_endproc\n");
 
 /* A stack laid out by hand: only the rbp that the first frame saved changes, and with it where the
@@ -448,6 +454,119 @@ static void saved_fp_is_compared(void **state)
     assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 2);
     stack[0] = (uint64_t)&stack[4];
     assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 3);
+    probe_end();
+}
+
+/* One walk by a thread that remembers, checked against one that does not. */
+static const UnwindWalk *walk_checked(const UnwindContext *context)
+{
+    FrameWord frames[2][PROBE_FRAMES];
+    const UnwindWalk *remembered = unwind_remembered(probe_state->warm, context->pc, context->sp);
+    UnwindWalk *walk = unwind_walk(probe_state->warm, context);
+    assert_true(!remembered || remembered == walk);
+    size_t depth = unwind_frames(probe_state->warm, walk, frames[0]);
+    probe_forget(probe_state->anew);
+    const UnwindWalk *anew = unwind_walk(probe_state->anew, context);
+    assert_int_equal(walk->depth, anew->depth);
+    assert_int_equal(walk->flags, anew->flags);
+    assert_int_equal(walk->hash, anew->hash);
+    assert_int_equal(unwind_frames(probe_state->anew, anew, frames[1]), depth);
+    assert_memory_equal(frames[0], frames[1], depth * sizeof(**frames));
+    assert_true(walk->tag == 0 || walk->tag == walk->hash);
+    walk->tag = walk->hash;
+    return walk;
+}
+
+static uint64_t verified_walks(void)
+{
+    UnwindStats stats;
+    unwind_thread_stats(probe_state->warm, &stats);
+    return stats.verified;
+}
+
+/* Callers that take turns at one (pc, sp), departing from each other at several frames: each is
+ * walked once. Then more of them than a chain holds. */
+static void callers_in_turn(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    uint64_t saver = (uint64_t)memo_saver_return, wide = (uint64_t)memo_wide_return;
+    volatile uint64_t stack[40] = {0};
+    UnwindContext context = {.pc = saver, .sp = (uint64_t)&stack[0]};
+    for (unsigned round = 0; round < 50; round++) {
+        for (unsigned caller = 0; caller < MEMO_CHAIN; caller++) {
+            for (unsigned frame = 0; frame < 6; frame++)
+                stack[2 * frame + 1] = saver;
+            stack[13] = 0;
+            if (caller % 4 < 3)
+                stack[2 * (caller % 4) + 3] = wide; /* its caller is two words further out */
+            stack[11] = caller < 4 ? saver : wide;
+            walk_checked(&context);
+        }
+        assert_int_equal(verified_walks(), round * MEMO_CHAIN);
+    }
+    uint64_t before = verified_walks();
+    for (unsigned round = 0; round < 5; round++) {
+        for (unsigned caller = 0; caller < MEMO_CHAIN + 2; caller++) {
+            for (unsigned frame = 0; frame < 16; frame++)
+                stack[2 * frame + 1] = frame == caller ? 0 : saver;
+            assert_int_equal(walk_checked(&context)->depth, caller + 1);
+        }
+    }
+    assert_int_equal(verified_walks(), before); /* always the one that was just dropped */
+    probe_end();
+}
+
+/* Stacks laid out by hand with few different words each, one word changed between walks; frames of
+ * three kinds, also with CFAs from rbp. So chains and the log have walks of all lengths. */
+static void chains_of_few_words(void **state)
+{
+    (void)state;
+    enum { WORDS = 16, ROUNDS = 100000 };
+    const unsigned depths[] = {64, 200};
+    for (size_t d = 0; d < ARRAY_SIZE(depths); d++) {
+        probe_begin(depths[d], false);
+        uint64_t seed = 88172645463325252u + d;
+        volatile uint64_t stack[WORDS + 4] = {0};
+        const uint64_t pcs[] = {(uint64_t)memo_saver_return, (uint64_t)memo_saver_return,
+                                (uint64_t)memo_wide_return, (uint64_t)memo_framed_return};
+        for (unsigned i = 0; i < ROUNDS; i++) {
+            uint64_t random = random_next(&seed);
+            unsigned at = random % WORDS;
+            uint64_t pc = random >> 10 & 15 ? pcs[random >> 14 & 3] : 0;
+            stack[at] = at % 2 ? pc : (uint64_t)&stack[random >> 14 & 2 ? 6 : 10];
+            UnwindContext context = {.pc = pcs[2 * (random >> 20 & 1)],
+                                     .sp = (uint64_t)&stack[0],
+                                     .fp = (uint64_t)&stack[random >> 24 & 3 ? 4 : 8]};
+            walk_checked(&context);
+        }
+        assert_true(verified_walks() > ROUNDS / 4);
+        probe_end();
+    }
+}
+
+/* One walk is returned again and again, also when it is the oldest and the next one needs its room;
+ * that next one goes through all of its frames. */
+static void oldest_returned_last(void **state)
+{
+    (void)state;
+    enum { OUTER = 48, INNER = 24 };
+    probe_begin(64, false);
+    volatile uint64_t stack[2 * (OUTER + INNER) + 4] = {0};
+    UnwindContext outer = {.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)&stack[2 * INNER]};
+    for (unsigned i = 0; i < OUTER - 1; i++)
+        stack[2 * (INNER + i) + 1] = outer.pc;
+    for (unsigned round = 0; round < 3000; round++) {
+        assert_int_equal(walk_checked(&outer)->depth, OUTER);
+        unsigned inner = 1 + round * 7 % 16;
+        UnwindContext context = {.pc = outer.pc, .sp = (uint64_t)&stack[2 * (INNER - inner)]};
+        for (unsigned i = 0; i < inner; i++)
+            stack[2 * (INNER - inner + i) + 1] = outer.pc;
+        if (inner > 3) /* one of many */
+            stack[2 * (INNER - inner + round / 16 % (inner - 2)) + 1] = (uint64_t)memo_wide_return;
+        walk_checked(&context);
+    }
+    assert_true(verified_walks() > 2800);
     probe_end();
 }
 
@@ -580,6 +699,9 @@ int main(void)
         cmocka_unit_test(frame_pointer_mode),
         cmocka_unit_test(another_module),
         cmocka_unit_test(saved_fp_is_compared),
+        cmocka_unit_test(callers_in_turn),
+        cmocka_unit_test(chains_of_few_words),
+        cmocka_unit_test(oldest_returned_last),
         cmocka_unit_test(plain_step_stays_on_stack),
         cmocka_unit_test(epoch_forgets),
         cmocka_unit_test(equal_frames_equal_hash),

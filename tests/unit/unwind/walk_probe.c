@@ -38,7 +38,7 @@ void probe_end(void)
 
 void probe_forget(UnwindThread *thread)
 {
-    memset(thread->memos, 0, sizeof(thread->memos));
+    memset(thread->cells, 0, sizeof(thread->cells));
     thread->last = NULL;
     thread->head = thread->tail = thread->lap_end = thread->log;
 }
