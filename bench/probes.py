@@ -5,11 +5,13 @@ Each probe returns a list of rows {"what", "figure", "unit", "bar"}, bar None wh
 a figure above its bar is a miss.
 """
 import glob
+import json
 import os
 import re
 import statistics
+import subprocess
 
-from sampling import MemHawk, Scratch, VARIANTS, alternate, base_environment, run_timed
+from sampling import ROOT, MemHawk, Scratch, VARIANTS, alternate, base_environment, run_timed
 from workloads import PROFILES, keep_profile
 
 MIB = 1 << 20
@@ -119,5 +121,14 @@ def probe_scaling(setup):
     return rows
 
 
+def probe_page(setup):
+    """The live page in Chromium: bench/page_bench.mjs, which prints rows."""
+    command = [os.path.join(ROOT, "tests", "web", "run"), "../../bench/page_bench.mjs", "--build",
+               setup.build, "--memhawk", setup.cli, "--library", setup.library]
+    done = subprocess.run(command + (["--quick"] if setup.quick else []), stdout=subprocess.PIPE,
+                          text=True, check=True, env=base_environment())
+    return json.loads(done.stdout)
+
+
 PROBES = {"memory": probe_memory, "file-size": probe_file_size, "report": probe_report,
-          "scaling": probe_scaling}
+          "scaling": probe_scaling, "page": probe_page}

@@ -87,7 +87,8 @@ def probe_tables(results):
     parts = []
     titles = {"memory": "Memory of the recorder", "file-size": "File size",
               "report": "Time of `memhawk report`",
-              "scaling": "Threads (ratio to plain, the same work)", "callgrind": "Instructions"}
+              "scaling": "Threads (ratio to plain, the same work)", "callgrind": "Instructions",
+              "page": "The live page, in Chromium"}
     for data in order(results, "probe"):
         parts.append(f"## {titles.get(data['name'], data['name'])}\n")
         if data.get("note"):

@@ -21,7 +21,9 @@ const given = parsed.values;
 /** Names of tests to run, all when there is none. */
 export const wanted = parsed.positionals;
 const build = given.build ?? 'build';
+export const quick = given.quick ?? false;
 export const options = {
+  build,
   memhawk: given.memhawk ?? join(build, 'src/cli/memhawk'),
   library: given.library ?? join(build, 'src/runtime/libmemhawk.so'),
   stepped: join(build, 'tests/programs/stepped'),
@@ -190,7 +192,7 @@ export function rfc3339(us) {
 }
 
 /** Runs {name: async function} in order; the exit status says whether all passed. */
-export async function run(tests, after = async () => {}) {
+export async function run(tests, after = async () => {}, say = console.log) {
   let passed = 0, failed = 0;
   try {
     for (const [name, test] of Object.entries(tests)) {
@@ -199,19 +201,19 @@ export async function run(tests, after = async () => {}) {
       try {
         await test();
         passed++;
-        console.log(`ok ${name} (${Date.now() - begun} ms)`);
+        say(`ok ${name} (${Date.now() - begun} ms)`);
       } catch (error) {
         failed++;
-        console.log(`FAILED ${name} (${Date.now() - begun} ms)\n${error.stack ?? error}`);
+        say(`FAILED ${name} (${Date.now() - begun} ms)\n${error.stack ?? error}`);
       }
     }
   } finally {
     await after();
     for (const child of started) child.kill('SIGKILL');
     await Promise.all([...started].map((child) => child.ended));
-    if (given.keep) console.log(`kept ${scratch}`);
+    if (given.keep) say(`kept ${scratch}`);
     else rmSync(scratch, { recursive: true, force: true });
   }
-  console.log(`${passed} passed, ${failed} failed`);
+  say(`${passed} passed, ${failed} failed`);
   process.exitCode = failed || !passed ? 1 : 0;
 }
