@@ -315,7 +315,7 @@ CASES = {
     "sqlite3": Case(["/usr/bin/sqlite3", ":memory:"], stdin=SQL.encode()),
     "perl": Case(["/usr/bin/perl", "-e", PERL], status=3,
                  env={"PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}),
-    "python_json": Case(["/usr/bin/python3", "-c", PYTHON], env=PY_ENV),
+    "python_json": Case(["/usr/bin/python3", "-c", PYTHON], env=PY_ENV, fixed=True),
     "python_children": Case(["/usr/bin/python3", "-c", PYTHON_CHILDREN], env=PY_ENV, processes=4,
                             exact=False),
     "python_subprocess": Case(["/usr/bin/python3", "-c", PYTHON_SUBPROCESS], env=PY_ENV,

@@ -27,6 +27,7 @@
   //! alias MODULE PROGRAM     a module whose symbols are read from that program's file instead
   //! killed                   the file may end inside a record
   //! unchecked                only that the program itself is as without us
+  //! fixed-addresses          as under setarch -R
   //! no-overhead              the allocator is another: overhead figures don't hold
 
 FIGURES are name=value pairs: count bytes live_count live_bytes temporary overhead; a value is N,
@@ -194,6 +195,7 @@ class Settings:
         self.status, self.files, self.oracle, self.varying = 0, "1", True, False
         self.preload, self.timeout, self.killed, self.needs = None, 60, False, []
         self.exe, self.aliases, self.overhead, self.checked = None, [], True, True
+        self.fixed = False
         for words in lines:
             self.line(words)
 
@@ -225,6 +227,8 @@ class Settings:
             self.losses.setdefault(index, {}).update(w.split("=", 1) for w in rest)
         elif word == "killed":
             self.killed = True
+        elif word == "fixed-addresses":
+            self.fixed = True
         elif word == "unchecked":
             self.checked = False
         elif word == "no-overhead":
@@ -319,6 +323,7 @@ def run_variant(source, variant):
         raise Skip("%s was not built" % executable)
     bench = harness.Bench(stem + (":" + variant.name if variant.name else ""), settings.timeout)
     try:
+        bench.fixed_addresses = settings.fixed
         bench.extra_env = {"PROGRAMS": Config.programs}
         bench.extra_env.update((k, v.replace("PROGRAMS", Config.programs))
                                for k, v in settings.env.items())

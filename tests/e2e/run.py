@@ -20,6 +20,7 @@ import traceback
 
 import battery
 import directives
+import endings
 import special
 from harness import Config, Failure, Skip
 
@@ -41,6 +42,7 @@ def program_tests():
 def all_tests():
     yield from program_tests()
     yield from (("special", name, test) for name, test in special.tests())
+    yield from (("special", name, test) for name, test in endings.tests())
     yield from (("battery", name, test) for name, test in battery.tests())
 
 

@@ -197,6 +197,18 @@ class Threads(unittest.TestCase):
         self.assertEqual(document["window"]["peak_bytes"]["max"], 60)
 
 
+class LeftOpen(unittest.TestCase):
+    def test_nobody_inherits_it(self):
+        output, path = profile(build("left_open.c"))
+        self.assertEqual(output, "left -22\nown 0 3 90\n")
+        report = json.loads(memhawk("report", path, "--format", "json")[0])
+        self.assertEqual(report["losses"]["windows_dropped"], 300 * 16)
+        document = iterations(path, "own")
+        self.assertEqual(document["window"]["iterations"], 1)
+        self.assertEqual(document["window"]["all"]["total"]["bytes"], 90)
+        self.assertEqual(iterations(path, "left")["window"]["iterations"], 0)
+
+
 class Misuse(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -11,7 +11,8 @@
  * $ORACLE_PREFIX names the files: PREFIX.PID.N, one per process image (N counts images of one
  * pid), laid out as OracleFile. A fork is noticed by a page that the kernel wipes in the child: the
  * child then starts a file of its own with the inherited live blocks. A vfork child shares our
- * memory: our vfork marks the thread until the parent runs on, and marked calls are not counted.
+ * memory: our vfork marks the thread until the parent runs on (a depth: the child may vfork too),
+ * and marked calls are not counted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +67,7 @@ static volatile uint32_t *ours; /* wiped to 0 in a fork child */
 static volatile int locked;     /* spin lock */
 static __thread uint64_t sequence __attribute__((tls_model("initial-exec")));
 static __thread bool forking __attribute__((tls_model("initial-exec"))); /* holds the lock */
-/* Set and cleared by vfork below, in assembly. */
+/* Raised and lowered by vfork below, in assembly. */
 __thread char oracle_in_vfork __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 static void die(const char *what)
@@ -452,14 +453,15 @@ __asm__(".text\n"
         ".type vfork,@function\n"
         "vfork:\n"
         "  mov oracle_in_vfork@gottpoff(%rip), %rsi\n"
-        "  movb $1, %fs:(%rsi)\n"
+        "  incb %fs:(%rsi)\n"
         "  pop %rdi\n"
         "  mov $58, %eax\n" /* SYS_vfork */
         "  syscall\n"
         "  push %rdi\n"
         "  test %eax, %eax\n"
         "  jz 1f\n"
-        "  movb $0, %fs:(%rsi)\n"
+        "  decb %fs:(%rsi)\n"
+        "  test %eax, %eax\n"
         "  js 2f\n"
         "1: ret\n"
         "2: neg %eax\n"
