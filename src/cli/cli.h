@@ -26,7 +26,7 @@ typedef struct Verb {
     int (*run)(int argc, char **argv);
 } Verb;
 
-extern const Verb verb_run, verb_report, verb_info, verb_diff, verb_check, verb_help;
+extern const Verb verb_run, verb_report, verb_info, verb_diff, verb_check, verb_view, verb_help;
 /* NULL-terminated, in the order of `memhawk --help`. */
 extern const Verb *const verbs[];
 const Verb *verb_find(const char *name);

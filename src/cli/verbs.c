@@ -9,7 +9,7 @@
 #include <string.h>
 
 const Verb *const verbs[] = {
-    &verb_run, &verb_report, &verb_info, &verb_diff, &verb_check, &verb_help, NULL,
+    &verb_run, &verb_view, &verb_report, &verb_info, &verb_diff, &verb_check, &verb_help, NULL,
 };
 
 const Verb *verb_find(const char *name)

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "web/hub.h"
 
@@ -22,6 +23,7 @@ typedef struct ApiReply {
     const char *type; /* static; NULL: application/json */
     char *body;       /* malloc'd, the server frees it */
     size_t size;
+    FILE *file;      /* instead of a body: its first SIZE bytes; the server closes it. NULL: none */
     char *file_name; /* malloc'd; download: name of the attachment. NULL: none */
 } ApiReply;
 

@@ -12,11 +12,11 @@
 #include "web/api.h"
 
 const ApiRoute api_routes[] = {
-    {"processes", api_processes}, {"process", api_process},
-    {"timeline", api_timeline},   {"flame", api_flame},
-    {"functions", api_functions}, {"series", api_series},
-    {"compare", api_compare},     {"windows", api_windows},
-    {"download", api_download},   {NULL, NULL},
+    {"processes", api_processes},
+    {"process", api_process},
+    {"windows", api_windows},
+    {"download", api_download},
+    {NULL, NULL},
 };
 
 int api_reply_json(ApiReply *reply, json_t *value)
@@ -43,6 +43,9 @@ int api_fail(ApiReply *reply, unsigned status, const char *code, const char *for
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
     reply->status = status;
+    if (reply->file)
+        fclose(reply->file);
+    reply->file = NULL;
     free(reply->file_name);
     reply->file_name = NULL;
     /* a cut or a hostile name may leave bytes that are no UTF-8 */

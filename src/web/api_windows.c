@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/* /api/v1/windows: one row for each measurement window of a profile. No state. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "export/json_piece.h"
+#include "profile/window_stats.h"
+#include "web/api.h"
+#include "web/query.h"
+
+/* [min, median, max] */
+static json_t *per_iteration(const WindowStats *stats, WindowFigure figure)
+{
+    return json_pack("[I, I, I]", (json_int_t)stats->min.v[figure],
+                     (json_int_t)stats->median.v[figure], (json_int_t)stats->max.v[figure]);
+}
+
+/* How many stacks occur in any iteration; -ENOMEM. */
+static int count_stacks(const ProfileWindow *window, size_t stack_count)
+{
+    bool *seen = calloc(stack_count + 1, sizeof(*seen));
+    int count = 0;
+    if (!seen)
+        return -ENOMEM;
+    for (size_t i = 0; i < window->shape_count; i++) {
+        const ProfileWindowShape *shape = &window->shapes[i];
+        for (size_t k = 0; k < shape->row_count; k++) {
+            uint32_t stack = shape->rows[k].stack;
+            if (stack < stack_count && !seen[stack]) {
+                seen[stack] = true;
+                count++;
+            }
+        }
+    }
+    free(seen);
+    return count;
+}
+
+static json_t *window_object(const ProfileWindow *window, size_t stack_count)
+{
+    WindowStats stats;
+    WindowPeaks peaks;
+    int stacks = count_stacks(window, stack_count);
+    if (stacks < 0 || window_stats_all(window, &stats) < 0 || window_peaks(window, &peaks) < 0)
+        return NULL;
+    const int64_t *total = stats.total.v;
+    return json_pack(
+        "{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:o, s:o, s:o}, s:i}", "name",
+        json_name(window->name), "scope", window->process_scope ? "process" : "thread",
+        "iterations", (json_int_t)window->iterations, "unfinished",
+        (json_int_t)window_unfinished(window), "duration_ns",
+        (json_int_t)window_duration_ns(window), "allocations",
+        (json_int_t)total[WINDOW_ALLOCATIONS], "bytes", (json_int_t)total[WINDOW_BYTES], "frees",
+        (json_int_t)total[WINDOW_FREES], "freed_bytes", (json_int_t)total[WINDOW_FREED_BYTES],
+        "temporary", (json_int_t)total[WINDOW_TEMPORARY], "peak_bytes", (json_int_t)peaks.max_bytes,
+        "per_iteration", "allocations", per_iteration(&stats, WINDOW_ALLOCATIONS), "bytes",
+        per_iteration(&stats, WINDOW_BYTES), "temporary", per_iteration(&stats, WINDOW_TEMPORARY),
+        "stacks", stacks);
+}
+
+int api_windows(Hub *hub, const ApiQuery *query, ApiReply *reply)
+{
+    HubProcess *process = query_acquire(hub, query, reply, "id");
+    if (!process)
+        return 0;
+    size_t count = profile_window_count(process->profile);
+    size_t stack_count = profile_stack_count(process->profile);
+    json_t *windows = json_array();
+    int r = 0;
+    for (size_t i = 0; i < count && r == 0; i++) {
+        json_t *object = window_object(profile_window(process->profile, i), stack_count);
+        r = object && json_array_append_new(windows, object) == 0 ? 0 : -ENOMEM;
+    }
+    hub_release(hub, process);
+    if (r == 0)
+        return api_reply_json(reply, json_pack("{s:o}", "windows", windows));
+    json_decref(windows);
+    return r;
+}
