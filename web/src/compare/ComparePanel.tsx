@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two moments, two processes or two files: one tree whose colour says what grew and what shrank,
+// and the stacks that differ.
+
+import type { JSX } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { api, METRICS } from '../api';
+import type { CompareAnswer, Moment, Process } from '../api';
+import { TextField } from '../flame/Controls';
+import '../flame/flame.css';
+import { FlameGraph } from '../flame/FlameGraph';
+import { GrowthLegend } from '../flame/Legend';
+import { makeTree } from '../flame/model';
+import '../flame/parts.css';
+import { search } from '../flame/search';
+import { HIGHEST_LIMIT } from '../flame/Stacks';
+import { Empty, Failed, Loading } from '../flame/States';
+import { useTheme } from '../flame/useTheme';
+import { ViewControls } from '../flame/ViewControls';
+import { amount, count, METRIC_NAME, share } from '../format';
+import type { ComparePanelProps, CompareView } from '../panels';
+import { useQuery } from '../query';
+import '../table/table.css';
+import { Changes } from './Changes';
+import './compare.css';
+import { COMPARE_LIMIT, compareSummary, optionsOf } from './options';
+import { Picker } from './Picker';
+
+interface Asked {
+    answer: CompareAnswer;
+    lines: boolean;
+}
+
+/** Both ends of the chosen interval, or else peak and end. */
+function Shortcuts({ props }: { props: ComparePanelProps }): JSX.Element {
+    const { interval, view, onView } = props;
+    const same: Partial<CompareView> = { id: null, id2: null };
+    return (
+        <div class="compare-shortcuts">
+            {interval && (
+                <button
+                    type="button"
+                    onClick={() => onView({ ...same, at: interval.from, at2: interval.to })}
+                >
+                    Start and end of the interval
+                </button>
+            )}
+            <button type="button" onClick={() => onView({ ...same, at: 'peak', at2: 'end' })}>
+                Peak and end
+            </button>
+            <button
+                type="button"
+                onClick={() => onView({
+                    id: view.id2, at: view.at2, id2: view.id, at2: view.at,
+                })}
+            >
+                Swap
+            </button>
+        </div>
+    );
+}
+
+function Pickers({ props, before, after }: {
+    props: ComparePanelProps;
+    before: Process;
+    after: Process;
+}): JSX.Element {
+    const { processes, process, interval, view, onView } = props;
+    const ownInterval = (of: Process) => (of.id === process.id ? interval : null);
+    const idOf = (id: number): number | null => (id === process.id ? null : id);
+    return (
+        <div class="compare-sides">
+            <Picker
+                name="Before"
+                processes={processes}
+                process={before}
+                at={view.at}
+                interval={ownInterval(before)}
+                onPick={(id: number, at: Moment) => onView({ id: idOf(id), at })}
+            />
+            <Picker
+                name="After"
+                processes={processes}
+                process={after}
+                at={view.at2}
+                interval={ownInterval(after)}
+                onPick={(id: number, at2: Moment) => onView({ id2: idOf(id), at2 })}
+            />
+        </div>
+    );
+}
+
+function Summary({ answer }: { answer: CompareAnswer }): JSX.Element {
+    const { text, percent } = compareSummary(answer);
+    const totals = answer.totals[answer.metric];
+    return (
+        <>
+            <p class="flame-summary" role="status">
+                <strong data-totals={totals.join(' ')}>{text}</strong>
+                <span class="soft">{[METRIC_NAME[answer.metric], percent].join(' ')}</span>
+            </p>
+            {answer.nothing_in_common && (
+                <p class="compare-note">
+                    The two have no stack in common: they are different programs, or names are
+                    missing on one side.
+                </p>
+            )}
+            {answer.ambiguous > 0 && (
+                <p class="compare-note">
+                    {`${count(answer.ambiguous)} stacks could be paired in more than one way.`}
+                </p>
+            )}
+        </>
+    );
+}
+
+export function ComparePanel(props: ComparePanelProps): JSX.Element {
+    const { view, process, processes, revision, onView } = props;
+    const options = optionsOf(view, process);
+    const [limit, setLimit] = useState(COMPARE_LIMIT);
+    const [text, setText] = useState('');
+    const [bottom, setBottom] = useState(false);
+    const searchField = useRef<HTMLInputElement>(null);
+    const root = useRef<HTMLElement>(null);
+    const theme = useTheme(root);
+    const lines = view.granularity === 'line';
+    const query = useQuery<Asked>(
+        JSON.stringify([options, limit]),
+        revision,
+        async (signal) => ({ answer: await api.compare({ ...options, limit }, signal), lines }),
+    );
+    const answer = query.data?.answer;
+    const tree = useMemo(() => (answer ? makeTree(answer, 'both') : null), [answer]);
+    const found = useMemo(
+        () => (tree && text !== '' ? search(tree, { kind: 'text', text }) : null),
+        [tree, text],
+    );
+    const before = processes.find((one) => one.id === options.id) ?? process;
+    const after = processes.find((one) => one.id === options.id2) ?? process;
+    const matches = typeof found === 'string' ? null : found;
+
+    return (
+        <section class="compare-panel" ref={root} aria-label="Comparison">
+            <Pickers props={props} before={before} after={after} />
+            <Shortcuts props={props} />
+            <div class="flame-controls">
+                <ViewControls
+                    view={{ ...view, bottom }}
+                    metrics={METRICS}
+                    metric={view.metric}
+                    onView={({ bottom: root, metric, granularity, inverted }) => {
+                        if (root !== undefined) {
+                            setBottom(root);
+                        }
+                        const change = { metric, granularity, inverted };
+                        const given = Object.entries(change).filter(([, v]) => v !== undefined);
+                        if (given.length > 0) {
+                            onView(Object.fromEntries(given));
+                        }
+                    }}
+                />
+                <TextField
+                    name="Search"
+                    hint="name or /regex/"
+                    value={text}
+                    pause={200}
+                    field={searchField}
+                    bad={typeof found === 'string' ? found : null}
+                    onText={setText}
+                />
+                {matches && answer && (
+                    <span class="flame-found">
+                        {answer.sides.map((side, at) => (
+                            <span key={side} data-value={matches.sums[at]}>
+                                {`${side} ${amount(matches.sums[at] ?? 0, answer.unit)}, ${share(
+                                    matches.sums[at] ?? 0,
+                                    answer.totals[answer.metric][at] ?? 0,
+                                )}`}
+                            </span>
+                        ))}
+                    </span>
+                )}
+            </div>
+            {query.error ? (
+                <Failed error={query.error} retry={query.retry} />
+            ) : !tree || !answer ? (
+                <Loading what="the comparison" />
+            ) : (
+                <>
+                    <Summary answer={answer} />
+                    {(tree.weight[0] ?? 0) > 0 ? (
+                        <FlameGraph
+                            tree={tree}
+                            name="Flame graph of the comparison"
+                            bottom={bottom}
+                            withLines={query.data!.lines}
+                            matches={matches}
+                            dim={query.loading}
+                            onSearch={() => searchField.current?.focus()}
+                            onMore={
+                                limit < HIGHEST_LIMIT
+                                    ? () => setLimit(Math.min(limit * 4, HIGHEST_LIMIT))
+                                    : undefined
+                            }
+                        />
+                    ) : (
+                        <Empty>Both sides are empty.</Empty>
+                    )}
+                    <GrowthLegend dark={theme?.dark ?? false} />
+                    <Changes answer={answer} dim={query.loading} />
+                </>
+            )}
+        </section>
+    );
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Colours of nodes. By module: a hue from a hash of its name, so that a module has the same colour
+// in each graph, each run and both themes; lightness is fixed per theme, so that text stays
+// readable on all of them. By growth: from blue (shrunk) over grey to orange (grown), which people
+// who cannot tell red from green can tell apart, and lightness differs too.
+
+import { baseName } from './model';
+
+export interface Theme {
+    dark: boolean;
+    ink: string;
+    /** Text on nodes that are dimmed. */
+    faint: string;
+    panel: string;
+    accent: string;
+    font: string;
+}
+
+const HUES = 24;
+const STEPS = 10;
+
+/** FNV-1a. */
+export function hash(text: string): number {
+    let value = 0x811c9dc5;
+    for (let i = 0; i < text.length; i++) {
+        value = Math.imul(value ^ text.charCodeAt(i), 0x01000193) >>> 0;
+    }
+    // The low bits of short texts are alike: mix them.
+    value = Math.imul(value ^ (value >>> 15), 0x85ebca6b) >>> 0;
+    return (value ^ (value >>> 13)) >>> 0;
+}
+
+/** Of a module by its file's name (folders differ between machines); VARIANT from 0 to 2. */
+export function moduleColour(module: string, dark: boolean, variant = 0): string {
+    if (module === '') {
+        return neutral(dark);
+    }
+    const mixed = hash(baseName(module));
+    const hue = (mixed % HUES) * (360 / HUES) + 8;
+    const chroma = 0.075 + ((mixed >>> 8) % 3) * 0.022;
+    const light = dark ? 0.41 + variant * 0.022 : 0.855 - variant * 0.026;
+    return `oklch(${light.toFixed(3)} ${(dark ? chroma * 0.9 : chroma).toFixed(3)} ${hue})`;
+}
+
+export function neutral(dark: boolean): string {
+    return dark ? 'oklch(0.36 0.008 260)' : 'oklch(0.9 0.006 90)';
+}
+
+/** Where a search or a hidden module dims a node. */
+export function dimmed(dark: boolean): string {
+    return dark ? 'oklch(0.27 0.006 260)' : 'oklch(0.945 0.004 90)';
+}
+
+/** GROWTH from -1 (gone) to 1 (new). */
+export function growthColour(growth: number, dark: boolean): string {
+    const step = Math.round(Math.abs(growth) * STEPS) / STEPS;
+    if (step === 0) {
+        return neutral(dark);
+    }
+    const strength = Math.sqrt(step);
+    const hue = growth > 0 ? 48 : 250;
+    const light = dark ? 0.36 + strength * (growth > 0 ? 0.17 : 0.1)
+                       : 0.9 - strength * (growth > 0 ? 0.13 : 0.2);
+    return `oklch(${light.toFixed(3)} ${(0.02 + strength * 0.12).toFixed(3)} ${hue})`;
+}
+
+/** What the canvas needs of the page's custom properties. */
+export function readTheme(element: Element): Theme {
+    const style = getComputedStyle(element);
+    const value = (name: string, otherwise: string): string =>
+        style.getPropertyValue(name).trim() || otherwise;
+    const scheme = style.colorScheme;
+    return {
+        dark: scheme === 'dark',
+        ink: value('--ink', '#1b1f24'),
+        faint: value('--faint', '#8a919a'),
+        panel: value('--panel', '#ffffff'),
+        accent: value('--accent', '#a8480f'),
+        font: value('--sans', 'sans-serif'),
+    };
+}
