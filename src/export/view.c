@@ -49,18 +49,22 @@ void view_sort(View *view)
     qsort_r(view->stacks, kept, sizeof(*view->stacks), stack_compare, &view->metric);
 }
 
-/* ret_matches[label]: whether its function or module matches. */
-static int labels_match(const Labels *labels, const char *filter, bool **ret_matches)
+int view_filter_labels(const Labels *labels, const char *filter, bool **ret_matches)
 {
     regex_t regex;
     if (regcomp(&regex, filter, REG_EXTENDED | REG_NOSUB) != 0)
         return -EINVAL;
     size_t count = labels_count(labels);
     bool *matches = calloc(count + 1, sizeof(*matches));
+    const char *module = NULL; /* of the label before: labels of one module often follow */
+    bool module_matches = false;
     for (size_t i = 0; matches && i < count; i++) {
         const Label *label = labels_get(labels, (uint32_t)i);
-        matches[i] = regexec(&regex, label->function, 0, NULL, 0) == 0 ||
-                     (label->module && regexec(&regex, label->module, 0, NULL, 0) == 0);
+        if (label->module != module) {
+            module = label->module;
+            module_matches = module && regexec(&regex, module, 0, NULL, 0) == 0;
+        }
+        matches[i] = module_matches || regexec(&regex, label->function, 0, NULL, 0) == 0;
     }
     regfree(&regex);
     *ret_matches = matches;
@@ -139,7 +143,7 @@ static int window_fill(const ProfileWindow *window, size_t count, View *view)
 static int stacks_filter(View *view)
 {
     bool *matches;
-    int r = labels_match(view->labels, view->filter, &matches);
+    int r = view_filter_labels(view->labels, view->filter, &matches);
     if (r < 0)
         return r;
     size_t kept = 0;

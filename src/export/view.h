@@ -43,6 +43,9 @@ void view_done(View *view);
 /* The message of regcomp() for a filter that view_build() refused; "" when the filter is good. */
 void view_filter_error(const char *filter, char *ret_message, size_t capacity);
 
+/* (*ret_matches)[label]: whether its function or module matches; to be freed. -EINVAL, -ENOMEM. */
+int view_filter_labels(const Labels *labels, const char *filter, bool **ret_matches);
+
 /* For rows that do not come from a state (windows): sorts by metric and fills the totals of a View
  * whose other fields are set; drops rows with all values 0. */
 void view_sort(View *view);

@@ -215,6 +215,10 @@ void profile_stack_state(const Profile *profile, uint32_t stack, uint64_t time_n
 int profile_between(const Profile *profile, uint64_t from_ns, uint64_t to_ns, Values *ret_added,
                     Values *ret_removed);
 
+/* The same for one stack whose values are known; either result may be NULL. */
+void profile_split(const Values *before, const Values *after, Values *ret_added,
+                   Values *ret_removed);
+
 /*
  * Series of one group of stacks: the sum over all stacks for which groups[stack] == group, at each
  * snapshot between FROM and TO (groups NULL: over all stacks). Serves "a function or line, self or

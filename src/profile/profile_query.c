@@ -125,8 +125,8 @@ static bool is_cumulative(int metric)
            metric == METRIC_TEMPORARY;
 }
 
-static void split_change(const Values *before, const Values *after, Values *ret_added,
-                         Values *ret_removed)
+void profile_split(const Values *before, const Values *after, Values *ret_added,
+                   Values *ret_removed)
 {
     for (int m = 0; m < METRIC_MAX; m++) {
         int64_t change = wrap_sub(after->v[m], before->v[m]);
@@ -151,8 +151,8 @@ int profile_between(const Profile *profile, uint64_t from_ns, uint64_t to_ns, Va
         Values before, after;
         series_at(&profile->stacks.items[i].series, from, &before);
         series_at(&profile->stacks.items[i].series, to, &after);
-        split_change(&before, &after, ret_added ? &ret_added[i] : NULL,
-                     ret_removed ? &ret_removed[i] : NULL);
+        profile_split(&before, &after, ret_added ? &ret_added[i] : NULL,
+                      ret_removed ? &ret_removed[i] : NULL);
     }
     return 0;
 }
