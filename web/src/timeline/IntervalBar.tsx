@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The chosen interval in words (start, end, length, clock times, change of live bytes), its ends
+// as text fields in seconds since the start of the run.
+
+import { useState } from 'preact/hooks';
+import { signed } from '../format';
+import { bounds, chooseInterval, columns, go, route, running, span } from '../state';
+import { clock, length, parseTime, seconds } from '../times';
+import { indexAt } from './columns';
+
+interface TimeFieldProps {
+    label: string;
+    time: number;
+    start: number;
+    end: 'start' | 'end';
+    testId: string;
+    onTime(time: number | null): void;
+}
+
+function TimeField({ label, time, start, end, testId, onTime }: TimeFieldProps) {
+    const [draft, setDraft] = useState<string | null>(null);
+    const parsed = draft === null ? null : parseTime(draft, start, end);
+    const wrong = parsed === undefined;
+    const commit = (): void => {
+        if (draft !== null && parsed !== undefined) {
+            onTime(parsed);
+        }
+        setDraft(null);
+    };
+    return (
+        <label class="field">
+            <span>{label}</span>
+            <input
+                class="time"
+                type="text"
+                inputMode="decimal"
+                spellcheck={false}
+                autocomplete="off"
+                value={draft ?? seconds(time, start)}
+                aria-invalid={wrong}
+                title={`Seconds since the start of the run, or minutes:seconds, or "${end}"`}
+                data-testid={testId}
+                onInput={(event) => setDraft(event.currentTarget.value)}
+                onBlur={commit}
+                onKeyDown={(event) => {
+                    if (event.key === 'Enter') {
+                        commit();
+                    } else if (event.key === 'Escape') {
+                        setDraft(null);
+                    }
+                }}
+            />
+            <span class="unit">s</span>
+        </label>
+    );
+}
+
+function Change({ from, to }: { from: number; to: number }) {
+    const data = columns.value;
+    if (!data) {
+        return null;
+    }
+    const live = (time: number): number => data.live_bytes[indexAt(data, time)] ?? 0;
+    const change = live(to) - live(from);
+    const kind = change > 0 ? 'grew' : change < 0 ? 'shrank' : '';
+    return (
+        <span class="change">
+            live <b class={kind}>{signed(change, 'bytes')}</b>
+        </span>
+    );
+}
+
+function MomentChip({ start }: { start: number }) {
+    const { moment, show } = route.value;
+    if (moment === null || show !== 'moment') {
+        return null;
+    }
+    return (
+        <span class="chip" data-testid="moment">
+            moment {seconds(moment, start)} s
+            <button
+                type="button"
+                aria-label="Forget the moment"
+                data-testid="moment-clear"
+                onClick={() => go({ moment: null, show: 'peak' })}
+            >
+                ×
+            </button>
+        </span>
+    );
+}
+
+export function IntervalBar({ start }: { start: number }) {
+    const s = span.value;
+    const run = bounds.value;
+    if (!s || !run) {
+        return null;
+    }
+    // One end is typed, the other stays; an end that was open stays open.
+    const setFrom = (time: number | null): void => {
+        const to = route.value.to;
+        chooseInterval(time, to !== null && time !== null ? Math.max(to, time) : to);
+    };
+    const setTo = (time: number | null): void => {
+        const from = s.from <= run.from ? null : s.from;
+        chooseInterval(from !== null && time !== null ? Math.min(from, time) : from, time);
+    };
+    const what = s.whole ? 'Whole run' : route.value.last !== null ? 'The last' : 'Interval';
+    return (
+        <div class="interval" data-testid="interval" data-from={s.from} data-to={s.to}>
+            <b class="what">{what}</b>
+            <TimeField
+                label="from"
+                time={s.from}
+                start={start}
+                end="start"
+                testId="interval-from"
+                onTime={setFrom}
+            />
+            <TimeField
+                label="to"
+                time={s.to}
+                start={start}
+                end="end"
+                testId="interval-to"
+                onTime={setTo}
+            />
+            <span class="words" data-testid="interval-words">
+                {length(s.to - s.from)} long, {clock(s.from, true)} –{' '}
+                {s.open && running.value ? 'now' : clock(s.to, true)}
+            </span>
+            <Change from={s.from} to={s.to} />
+            <MomentChip start={start} />
+        </div>
+    );
+}
