@@ -22,6 +22,8 @@
 #include "cli/program_check.h"
 #include "cli/run_files.h"
 #include "cli/run_summary.h"
+#include "cli/view_child.h"
+#include "cli/view_open.h"
 
 enum {
     STATUS_NOT_STARTED = 125, /* as env(1), timeout(1): distinguishable from the program's own */
@@ -32,11 +34,11 @@ enum {
     DEPTH_MAX = 256,
 };
 
-enum { KEY_DEPTH = 256, KEY_FOLLOW, KEY_UNWIND, KEY_CHECK };
+enum { KEY_DEPTH = 256, KEY_FOLLOW, KEY_UNWIND, KEY_CHECK, KEY_VIEW };
 
 typedef struct RunOptions {
     const char *output, *interval, *depth, *follow, *unwind, *budget;
-    bool quiet;
+    bool quiet, view;
     char **program; /* NULL-terminated words */
 } RunOptions;
 
@@ -50,6 +52,7 @@ static const struct argp_option run_options[] = {
      "Walk stacks by unwind tables or by frame pointers (default cfi)"},
     {"check", KEY_CHECK, "BUDGET", 0,
      "Compare the profile with the limits in the file BUDGET at the end, see memhawk-check(1)"},
+    {"view", KEY_VIEW, NULL, 0, "Show the profile on a live page in the browser meanwhile"},
     {"quiet", 'q', NULL, 0, "Print no warnings and no summary"},
     {0},
 };
@@ -124,6 +127,9 @@ static error_t parse_run(int key, char *argument, struct argp_state *state)
         return check_unwind(argument);
     case KEY_CHECK:
         return check_budget(argument, options);
+    case KEY_VIEW:
+        options->view = true;
+        return 0;
     case 'q':
         options->quiet = true;
         return 0;
@@ -255,6 +261,22 @@ static int run_in_folder(const RunOptions *options, const ProgramCheck *check, c
     return status;
 }
 
+/* The same beside a live page, which is there before the program starts. */
+static int run_viewed(const RunOptions *options, const ProgramCheck *check, const char *library,
+                      const char *folder)
+{
+    ViewChild child;
+    if (!options->view)
+        return run_in_folder(options, check, library, folder);
+    if (view_child_start(folder, &child) < 0)
+        return STATUS_NOT_STARTED;
+    fprintf(stderr, "%s\n", child.url);
+    bool opened = view_open(child.open_url);
+    int status = run_in_folder(options, check, library, folder);
+    view_child_finish(&child, opened);
+    return status;
+}
+
 static int run_run(int argc, char **argv)
 {
     RunOptions options = {0};
@@ -273,7 +295,7 @@ static int run_run(int argc, char **argv)
         if (library)
             folder = prepare_folder(folder_given && *folder_given ? folder_given : ".");
         if (folder)
-            status = run_in_folder(&options, check, library, folder);
+            status = run_viewed(&options, check, library, folder);
     }
     free(folder);
     free(library);

@@ -107,7 +107,7 @@ static int serve_until_signal(ViewInput *input)
     printf("Ctrl-C ends it, or: kill %d\n", (int)getpid());
     fflush(stdout);
     if (!input->no_open)
-        view_open(server_url(serve.server));
+        view_open(server_open_url(serve.server));
     while (sigwait(&waited, &signal_number) != 0)
         ;
     serve_end(&serve);

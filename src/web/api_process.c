@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* /api/v1/process: everything about one profile but its figures over time. No state. */
+/*
+ * /api/v1/process: everything about one profile but its figures over time. Costs its modules and
+ * marks; parents cost a short lock of each other process before. No state.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

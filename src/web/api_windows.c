@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* /api/v1/windows: one row for each measurement window of a profile. No state. */
+/*
+ * /api/v1/windows: one row for each measurement window of a profile, from the same statistics as
+ * `memhawk report --per-iteration`. Costs a pass over the rows of all windows. No state.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

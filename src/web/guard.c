@@ -61,17 +61,30 @@ int guard_init(const Listening *listening, Guard *ret_guard)
     }
     int r = make_token(guard.token);
     if (r == 0)
+        r = make_token(guard.ticket);
+    if (r == 0)
         *ret_guard = guard;
     return r;
 }
 
-bool guard_token(const Guard *guard, const char *given)
+/* Reads all of OWN whatever is given. */
+static bool is_same(const char own[GUARD_TOKEN_BYTES], const char *given)
 {
     size_t length = given ? strnlen(given, GUARD_TOKEN_BYTES) : 0;
     unsigned char difference = (unsigned char)(length ^ (GUARD_TOKEN_BYTES - 1));
     for (size_t i = 0; i < GUARD_TOKEN_BYTES - 1; i++)
-        difference |= (unsigned char)(guard->token[i] ^ (i < length ? given[i] : 0));
+        difference |= (unsigned char)(own[i] ^ (i < length ? given[i] : 0));
     return difference == 0;
+}
+
+bool guard_token(const Guard *guard, const char *given)
+{
+    return is_same(guard->token, given);
+}
+
+bool guard_ticket(const Guard *guard, const char *given)
+{
+    return is_same(guard->ticket, given);
 }
 
 /* A numeric address cannot be anybody's name. */

@@ -16,6 +16,9 @@ enum { GUARD_TOKEN_BYTES = 33, GUARD_NAMES = 5 };
 
 typedef struct Guard {
     char token[GUARD_TOKEN_BYTES]; /* 128 random bits, lower-case hex */
+    /* For the command line of a browser, which every user of the machine can read: stands for the
+     * token once, soon. */
+    char ticket[GUARD_TOKEN_BYTES];
     uint16_t port;
     bool any_address; /* we listen on all: any numeric address may be ours */
     char names[GUARD_NAMES][LISTEN_HOST_BYTES]; /* what a Host header may say, without port */
@@ -27,6 +30,8 @@ int guard_init(const Listening *listening, Guard *ret_guard);
 
 /* In a time that does not depend on what is given; NULL: no. */
 bool guard_token(const Guard *guard, const char *given);
+/* The same for the ticket; whether it is still valid is the caller's to know. */
+bool guard_ticket(const Guard *guard, const char *given);
 /* A Host header (NULL: none) names us by address or name and port: a name that an attacker let
  * point to us (DNS rebinding) is none of ours. */
 bool guard_host(const Guard *guard, const char *host);

@@ -147,6 +147,19 @@ enum MHD_Result http_reply_asset(struct MHD_Connection *connection, const Asset 
         MHD_create_response_from_buffer(size, (void *)asset->data, MHD_RESPMEM_PERSISTENT));
 }
 
+enum MHD_Result http_reply_redirect(struct MHD_Connection *connection, const char *token)
+{
+    char location[64];
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(0, (char *)"", MHD_RESPMEM_PERSISTENT);
+    snprintf(location, sizeof(location), "/?token=%s", token);
+    if (response && MHD_add_response_header(response, "Location", location) != MHD_YES) {
+        MHD_destroy_response(response);
+        return MHD_NO;
+    }
+    return queue(connection, MHD_HTTP_FOUND, "text/plain", ENCODING_NONE, response);
+}
+
 enum MHD_Result http_reply_stream(struct MHD_Connection *connection,
                                   MHD_ContentReaderCallback reader, void *context,
                                   MHD_ContentReaderFreeCallback done)

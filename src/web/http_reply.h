@@ -23,6 +23,8 @@ enum MHD_Result http_reply_error(struct MHD_Connection *connection, bool json, u
                                  const char *code, const char *message);
 enum MHD_Result http_reply_asset(struct MHD_Connection *connection, const Asset *asset,
                                  Encoding accepted);
+/* To the page with its token. */
+enum MHD_Result http_reply_redirect(struct MHD_Connection *connection, const char *token);
 /* A stream of events; READER and DONE as in MHD_create_response_from_callback(); DONE is
  * called in any case. */
 enum MHD_Result http_reply_stream(struct MHD_Connection *connection,

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "web/http_query.h"
 #include "web/http_reply.h"
 
@@ -203,10 +204,20 @@ static enum MHD_Result answer_api(Request *request, const char *name)
     return start_computing(request);
 }
 
+/* Takes the ticket of view_open(): true once. */
+static bool take_ticket(HttpSite *site, const char *ticket)
+{
+    return guard_ticket(&site->guard, ticket) && clock_monotonic_ns() < site->ticket_end_ns &&
+           !atomic_exchange(&site->ticket_used, true);
+}
+
 static enum MHD_Result answer_page(const Request *request, const char *path)
 {
     struct MHD_Connection *connection = request->connection;
     const Asset *asset = asset_find(path);
+    const char *ticket = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ticket");
+    if (ticket && strcmp(path, "/") == 0 && take_ticket(request->site, ticket))
+        return http_reply_redirect(connection, request->site->guard.token);
     if (!asset)
         return http_reply_error(connection, false, MHD_HTTP_NOT_FOUND, "not-found",
                                 "There is nothing here.");

@@ -15,6 +15,8 @@ typedef struct HttpSite {
     Events *events;
     WorkQueue *queue;
     Hub *hub;
+    atomic_bool ticket_used;
+    uint64_t ticket_end_ns;         /* monotonic clock */
     atomic_bool stopping;           /* set by server_stop(): what still waits is not computed */
     void (*visited)(void *context); /* an authorised request came; may be NULL */
     void *context;

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "web/http_request.h"
 #include "web/listen.h"
 
@@ -30,13 +31,15 @@ enum {
     WAITING_MAX = 256,
 };
 
+#define TICKET_NS UINT64_C(60000000000)
+
 struct Server {
     Listening listening;
     HttpSite site;
     struct MHD_Daemon *daemon;
     unsigned connection_limit;
     atomic_uint connections;
-    char url[400];
+    char url[400], open_url[400];
 };
 
 /* How many connections the limit of open files allows. */
@@ -86,6 +89,9 @@ int server_new(const ServerOptions *options, Server **ret_server)
     guard_host_text(&server->site.guard, host, sizeof(host));
     snprintf(server->url, sizeof(server->url), "http://%s/?token=%s", host,
              server->site.guard.token);
+    snprintf(server->open_url, sizeof(server->open_url), "http://%s/?ticket=%s", host,
+             server->site.guard.ticket);
+    server->site.ticket_end_ns = clock_monotonic_ns() + TICKET_NS;
     *ret_server = server;
     return 0;
 }
@@ -93,6 +99,11 @@ int server_new(const ServerOptions *options, Server **ret_server)
 const char *server_url(const Server *server)
 {
     return server->url;
+}
+
+const char *server_open_url(const Server *server)
+{
+    return server->open_url;
 }
 
 uint16_t server_port(const Server *server)

@@ -33,6 +33,9 @@ typedef struct ServerOptions {
 int server_new(const ServerOptions *options, Server **ret_server);
 /* "http://127.0.0.1:41234/?token=..."; owned by the server. */
 const char *server_url(const Server *server);
+/* The same page for the command line of a browser, which other users of the machine can read: holds
+ * no token, works once and for a minute from server_new(). */
+const char *server_open_url(const Server *server);
 uint16_t server_port(const Server *server);
 /* A HubNotify; CONTEXT is the Server. */
 void server_notify(void *context, HubEvent event, uint32_t id, const char *message);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A ring of tasks, a mutex and threads: answers that need computing are made here, so that the one
- * thread that moves bytes never waits for a lock or a sort. All fields are under `mutex` but the threads, which
- * belong to the caller of new, stop and free.
+ * thread that moves bytes never waits for a lock or a sort. All fields are under `mutex` but the
+ * threads, which belong to the caller of new, stop and free.
  */
 #include "web/work_queue.h"
 
