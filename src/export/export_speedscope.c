@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The file format of speedscope (https://www.speedscope.app): a table of frames, then one profile
+ * The file format of speedscope (https://www.speedscope.app): a table of the frames that occur, in
+ * the order in which they do (a session that lives may know others), then one profile
  * of type "sampled" per metric, its unit "bytes" or "none", each sample a stack (root first) with
  * its weight. An interval has two profiles per metric, added and removed. The profile of the
  * view's metric comes up first. Stacks with a weight of 0 or below are left out of a profile; one
@@ -36,11 +37,45 @@ static json_t *frame_object(const View *view, uint32_t index)
     return o;
 }
 
-static json_t *sample_array(const View *view, const TreeRow *row)
+/* The table of frames. Both by malloc. */
+typedef struct Frames {
+    uint32_t *place; /* by label index: in the table, from 1; 0: does not occur */
+    uint32_t *label; /* by place, from 0: label index */
+    uint32_t count;
+} Frames;
+
+static void frames_done(Frames *frames)
+{
+    free(frames->place);
+    free(frames->label);
+}
+
+static int frames_find(const View *view, const TreeRow *rows, Frames *frames)
+{
+    size_t labels = tree_label_count(view);
+    frames->place = calloc(labels + 1, sizeof(*frames->place));
+    frames->label = calloc(labels + 1, sizeof(*frames->label));
+    if (!frames->place || !frames->label)
+        return -ENOMEM;
+    for (size_t s = 0; s < view->stack_count; s++) {
+        for (size_t i = rows[s].depth; i-- > 0;) {
+            uint32_t label = tree_label_index(view, rows[s].path[i]);
+            if (frames->place[label])
+                continue;
+            frames->label[frames->count++] = label;
+            frames->place[label] = frames->count;
+        }
+    }
+    return 0;
+}
+
+static json_t *sample_array(const View *view, const TreeRow *row, const Frames *frames)
 {
     json_t *array = json_array();
-    for (size_t i = row->depth; array && i-- > 0;)
-        json_array_append_new(array, json_integer(tree_label_index(view, row->path[i])));
+    for (size_t i = row->depth; array && i-- > 0;) {
+        uint32_t label = tree_label_index(view, row->path[i]);
+        json_array_append_new(array, json_integer((json_int_t)frames->place[label] - 1));
+    }
     return array;
 }
 
@@ -52,7 +87,8 @@ static json_t *name_string(const View *view, Series series)
                                          : " added");
 }
 
-static int profile_write(const View *view, const TreeRow *rows, Series series, FILE *out)
+static int profile_write(const View *view, const TreeRow *rows, const Frames *frames, Series series,
+                         FILE *out)
 {
     bool bytes = series.metric == METRIC_LIVE_BYTES || series.metric == METRIC_TOTAL_BYTES ||
                  series.metric == METRIC_OVERHEAD;
@@ -70,7 +106,7 @@ static int profile_write(const View *view, const TreeRow *rows, Series series, F
             continue;
         fputs(comma, out);
         comma = ",\n";
-        r = json_piece_write(sample_array(view, &rows[i]), out);
+        r = json_piece_write(sample_array(view, &rows[i], frames), out);
     }
     fputs("],\"weights\":[", out);
     comma = "";
@@ -103,13 +139,13 @@ static size_t series_choose(const View *view, Series *ret_series, size_t *ret_ac
     return count;
 }
 
-static int frames_write(const View *view, FILE *out)
+static int frames_write(const View *view, const Frames *frames, FILE *out)
 {
     int r = 0;
     fputs("\"shared\":{\"frames\":[", out);
-    for (uint32_t i = 0; r == 0 && i < tree_label_count(view); i++) {
+    for (uint32_t i = 0; r == 0 && i < frames->count; i++) {
         fputs(i ? ",\n" : "\n", out);
-        r = json_piece_write(frame_object(view, i), out);
+        r = json_piece_write(frame_object(view, frames->label[i]), out);
     }
     fputs("]},\n", out);
     return r;
@@ -119,24 +155,28 @@ static int write_speedscope(const View *view, FILE *out)
 {
     Series series[2 * METRIC_MAX];
     size_t active = 0, count = series_choose(view, series, &active);
+    Frames frames = {0};
     TreeRows made;
     int r = tree_rows_of_view(view, false, &made);
     if (r < 0)
         return r;
+    r = frames_find(view, made.rows, &frames);
     char *command = command_text(view->profile);
     fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":", out);
-    r = json_piece_write(command ? json_name(view->title ? view->title : command) : NULL, out);
+    if (r == 0)
+        r = json_piece_write(command ? json_name(view->title ? view->title : command) : NULL, out);
     free(command);
     fprintf(out, ",\n\"exporter\":\"memhawk " MEMHAWK_VERSION "\",\n\"activeProfileIndex\":%zu,\n",
             active);
     if (r == 0)
-        r = frames_write(view, out);
+        r = frames_write(view, &frames, out);
     fputs("\"profiles\":[", out);
     for (size_t i = 0; r == 0 && i < count; i++) {
         fputs(i ? ",\n" : "\n", out);
-        r = profile_write(view, made.rows, series[i], out);
+        r = profile_write(view, made.rows, &frames, series[i], out);
     }
     fputs("\n]}\n", out);
+    frames_done(&frames);
     tree_rows_done(&made);
     return r < 0 ? r : ferror(out) ? -EIO : 0;
 }
