@@ -42,7 +42,12 @@ static __attribute__((noinline)) void *slow_counted(void *block, size_t size)
 /* BLOCK may be NULL: its entry is never free (livemap_make), so the fast path fails. */
 static inline __attribute__((always_inline)) void *counted_inline(void *block, size_t size)
 {
-    if (LIKELY(fast_alloc(thread_current, block, size, CALLER_PC(), CALLER_SP())))
+    Thread *thread = thread_current;
+    Slot *slot = thread->fixed_slot;
+    if (slot == NULL)
+        slot = fast_slot(thread, CALLER_PC(), CALLER_SP());
+    __asm__("" : "+a"(block)); /* BLOCK stays where it came and will be returned */
+    if (LIKELY(slot != NULL) && LIKELY(fast_commit(thread, slot, block, size)))
         return block;
     return slow_counted(block, size);
 }
@@ -59,10 +64,10 @@ EXPORT void *malloc(size_t size)
 
 EXPORT void free(void *block)
 {
-    LiveEntry *entry = fast_entry(block);
+    LiveEntry *entry = fast_entry(block, LIVEMAP_TOP((uintptr_t)block));
     if (UNLIKELY(!entry))
         goto slow;
-    uint32_t value = atomic_load_explicit(entry, memory_order_relaxed);
+    uint64_t value = atomic_load_explicit(entry, memory_order_relaxed);
     if (UNLIKELY(!fast_free(thread_current, value, block)))
         goto slow;
     atomic_store_explicit(entry, 0, memory_order_relaxed);

@@ -19,8 +19,8 @@
  *
  * The overhead is usable minus requested size, so the size follows from what malloc_usable_size
  * says; LIVE_ESCAPE stands for more than 62, which is then in the next entry: a block with so much
- * spans more than two granules. Four bytes matter: the map's memory is the larger part of what
- * recording costs a program that allocates fresh memory.
+ * spans more than two granules, as does any other that is to be marked so. Four bytes matter: the
+ * map's memory is the larger part of what recording costs a program that allocates fresh memory.
  *
  * An entry belongs to whoever owns the block: plain (relaxed) stores, cleared before the real free,
  * set after the real allocation. Leaves are mapped on first use and stay. Address bits above 46
@@ -66,14 +66,20 @@ static inline LiveEntry *livemap_find(const LiveMap *map, const void *block)
 /* The same, mapping the leaf when missing; NULL: no memory. Cold. */
 LiveEntry *livemap_make(LiveMap *map, const void *block);
 
-/* Stores slot bits (the low 32 of its address) and overhead. */
+/* Stores slot bits (the low 32 of its address) and, behind LIVE_ESCAPE whatever it is, overhead. */
+static inline void live_put_escaped(LiveEntry *entry, uint32_t slot_bits, uint64_t overhead)
+{
+    atomic_store_explicit(&entry[1], (uint32_t)overhead, memory_order_relaxed);
+    atomic_store_explicit(entry, slot_bits | LIVE_ESCAPE, memory_order_relaxed);
+}
+
+/* The same, escaped only where need be. */
 static inline void live_put(LiveEntry *entry, uint32_t slot_bits, uint64_t overhead)
 {
-    if (UNLIKELY(overhead >= LIVE_ESCAPE)) {
-        atomic_store_explicit(&entry[1], (uint32_t)overhead, memory_order_relaxed);
-        overhead = LIVE_ESCAPE;
-    }
-    atomic_store_explicit(entry, slot_bits | (uint32_t)overhead, memory_order_relaxed);
+    if (UNLIKELY(overhead >= LIVE_ESCAPE))
+        live_put_escaped(entry, slot_bits, overhead);
+    else
+        atomic_store_explicit(entry, slot_bits | (uint32_t)overhead, memory_order_relaxed);
 }
 
 /* Takes an entry out: 0 when there is none; else the slot bits, and the overhead. */

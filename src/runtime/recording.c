@@ -12,6 +12,7 @@
 #include "runtime/recording.h"
 
 #include "runtime/collector.h"
+#include "runtime/recording_fast.h"
 #include "runtime/windows.h"
 
 static Slot *slot_of_stack(Thread *thread, uint32_t stack_id)
@@ -141,6 +142,16 @@ static void allocated(Thread *thread, Slot *slot, const void *block, size_t size
         record_push(thread, 0);
 }
 
+/* A glibc chunk by whose header the fast path of the release would go wrong is marked: it spans
+ * more than two granules, being large or a mapping. */
+static void put(LiveEntry *entry, const void *block, uint32_t slot_bits, uint64_t overhead)
+{
+    if (runtime.glibc_malloc && !fast_is_common(block))
+        live_put_escaped(entry, slot_bits, overhead);
+    else
+        live_put(entry, slot_bits, overhead);
+}
+
 void record_alloc(Thread *thread, void *block, size_t size, size_t usable,
                   const UnwindContext *context)
 {
@@ -148,7 +159,7 @@ void record_alloc(Thread *thread, void *block, size_t size, size_t usable,
     LiveEntry *entry = entry_for(thread, &runtime.heap, block, slot, size);
     if (!entry)
         return;
-    live_put(entry, (uint32_t)(uintptr_t)slot, usable - size);
+    put(entry, block, (uint32_t)(uintptr_t)slot, usable - size);
     allocated(thread, slot, block, size, usable - size);
 }
 
@@ -166,7 +177,7 @@ Taken record_take(const void *block)
 void record_put_back(const void *block, const Taken *taken)
 {
     if (taken->slot_bits)
-        live_put(livemap_find(&runtime.heap, block), taken->slot_bits, taken->overhead);
+        put(livemap_find(&runtime.heap, block), block, taken->slot_bits, taken->overhead);
 }
 
 void record_free(Thread *thread, const void *block, const Taken *taken)

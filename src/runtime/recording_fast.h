@@ -11,7 +11,8 @@
  *
  * Common means: the caller's stack is remembered, the slot was touched in this epoch, the block's
  * chunk is smaller than 64 KiB and not mapped by itself (both in one test of the chunk's header:
- * the size, with flag bit 1 for "mapped"), and the live delta stays inside its band.
+ * the size, with flag bit 1 for "mapped"), and the live delta stays inside its band. At a release
+ * the chunk is not looked at again: the entry of an uncommon one has LIVE_ESCAPE (recording.c).
  *
  * Every change is one instruction, so a signal handler that allocates in between is harmless; only
  * the look at the memo is guarded by thread_current.
@@ -25,23 +26,53 @@ static inline uint64_t fast_head(const void *block)
     return ((const uint64_t *)block)[-1];
 }
 
-static inline bool fast_head_is_common(uint64_t head)
+/* Tests the header where it lies, so that its other use needs no copy. */
+static inline bool fast_is_common(const void *block)
 {
-    return (head & ~UINT64_C(0xfffd)) == 0;
+#if defined(__x86_64__)
+    bool common;
+    __asm__("testq %2, %1"
+            : "=@ccz"(common)
+            : "m"(((const uint64_t *)block)[-1]), "e"(~INT64_C(0xfffd)));
+    return common;
+#else
+    return (fast_head(block) & ~UINT64_C(0xfffd)) == 0;
+#endif
 }
 
-/* The entry in a leaf that is there; NULL: none. glibc's granule. */
-static inline __attribute__((always_inline)) LiveEntry *fast_entry(const void *block)
+/* The entry in a leaf that is there; NULL: none. glibc's granule. TOP: LIVEMAP_TOP of the block. */
+static inline __attribute__((always_inline)) LiveEntry *fast_entry(const void *block, uint64_t top)
 {
-    uintptr_t address = (uintptr_t)block;
-    LiveEntry *biased =
-        atomic_load_explicit(&livemap_heap_root[LIVEMAP_TOP(address)], memory_order_relaxed);
+    LiveEntry *biased = atomic_load_explicit(&livemap_heap_root[top], memory_order_relaxed);
     if (UNLIKELY(!biased))
         return NULL;
-    LiveEntry *entry = (LiveEntry *)((uintptr_t)biased + (address >> 5) * sizeof(LiveEntry));
+    LiveEntry *entry =
+        (LiveEntry *)((uintptr_t)biased + ((uintptr_t)block >> 5) * sizeof(LiveEntry));
     if (!entry)
         __builtin_unreachable();
     return entry;
+}
+
+/* LIVEMAP_TOP of a block that glibc has just given: on x86-64 its address has 47 bits at most. */
+static inline uint64_t fast_top(const void *block)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)block >> LIVEMAP_LEAF_BITS;
+#else
+    return LIVEMAP_TOP((uintptr_t)block);
+#endif
+}
+
+/* For a block that is ours alone. */
+static inline bool fast_is_empty(const LiveEntry *entry)
+{
+#if defined(__x86_64__)
+    bool empty;
+    __asm__("cmpl $0, %1" : "=@cce"(empty) : "m"(*entry));
+    return empty;
+#else
+    return atomic_load_explicit(entry, memory_order_relaxed) == 0;
+#endif
 }
 
 /* *room -= amount; true when it fell below zero. */
@@ -62,11 +93,10 @@ static inline bool fast_is_own(const Thread *thread, const Slot *slot)
     return slot->stamp == atomic_load_explicit(&thread->stamp, memory_order_relaxed);
 }
 
+/* The slot of a remembered stack, NULL: none. */
 static inline __attribute__((always_inline)) Slot *fast_slot(Thread *thread, uint64_t pc,
                                                              uint64_t sp)
 {
-    if (UNLIKELY(thread->fixed_slot != NULL))
-        return thread->fixed_slot;
     thread_current = &thread_none;
     SIGNAL_FENCE();
     __asm__("" : "+r"(pc), "+r"(sp)); /* registers from here on: no spill */
@@ -82,20 +112,18 @@ static inline __attribute__((always_inline)) bool fast_commit(Thread *thread, Sl
 {
     if (UNLIKELY(!fast_is_own(thread, slot)))
         return false;
-    LiveEntry *entry = fast_entry(block);
-    if (UNLIKELY(!entry) || UNLIKELY(atomic_load_explicit(entry, memory_order_relaxed) != 0))
+    LiveEntry *entry = fast_entry(block, fast_top(block));
+    if (UNLIKELY(!entry) || UNLIKELY(!fast_is_empty(entry)))
         return false;
-    uint64_t head = fast_head(block);
-    uint64_t overhead = (head & ~UINT64_C(7)) - 8 - size;
-    if (UNLIKELY(!fast_head_is_common(head)) || UNLIKELY(overhead >= LIVE_ESCAPE))
+    uint64_t overhead = (fast_head(block) & ~UINT64_C(7)) - 8 - size;
+    if (UNLIKELY(!fast_is_common(block)) || UNLIKELY(overhead >= LIVE_ESCAPE))
         return false;
     if (UNLIKELY(fast_spend(&thread->room_up, size))) {
         thread->room_up += (int64_t)size;
         return false;
     }
     counter_add((uint64_t *)&thread->room_down, size);
-    atomic_store_explicit(entry, (uint32_t)(uintptr_t)slot | (uint32_t)overhead,
-                          memory_order_relaxed);
+    atomic_store_explicit(entry, (uint32_t)((uintptr_t)slot + overhead), memory_order_relaxed);
     counter_add(&slot->sums.alloc_count, 1);
     counter_add(&slot->sums.alloc_bytes, size);
     counter_add((uint64_t *)&slot->sums.overhead, overhead);
@@ -103,26 +131,19 @@ static inline __attribute__((always_inline)) bool fast_commit(Thread *thread, Sl
     return true;
 }
 
-static inline __attribute__((always_inline)) bool fast_alloc(Thread *thread, void *block,
-                                                             size_t size, uint64_t pc, uint64_t sp)
-{
-    Slot *slot = fast_slot(thread, pc, sp);
-    return LIKELY(slot != NULL) && fast_commit(thread, slot, block, size);
-}
-
 /* Counts the release of a block whose entry held VALUE (0: none; slot 0 is nobody's), before the
  * real free. The caller clears the entry. The header is read only of blocks that are known. */
-static inline __attribute__((always_inline)) bool fast_free(Thread *thread, uint32_t value,
+static inline __attribute__((always_inline)) bool fast_free(Thread *thread, uint64_t value,
                                                             const void *block)
 {
     uint64_t overhead = value & LIVE_ESCAPE;
-    Slot *slot = record_slot_of(value & ~(uint32_t)LIVE_ESCAPE);
+    Slot *slot = record_slot_of((uint32_t)value & ~(uint32_t)LIVE_ESCAPE);
     if (UNLIKELY(!fast_is_own(thread, slot)))
         return false;
-    uint64_t head = fast_head(block);
-    if (UNLIKELY(!fast_head_is_common(head)) || UNLIKELY(overhead == LIVE_ESCAPE))
+    __asm__("" : "+r"(overhead)); /* the tests stay in this order, each on memory */
+    if (UNLIKELY(overhead == LIVE_ESCAPE))
         return false;
-    uint64_t size = (head & ~UINT64_C(7)) - 8 - overhead;
+    uint64_t size = (fast_head(block) & ~UINT64_C(7)) - 8 - overhead;
     if (UNLIKELY(fast_spend(&thread->room_down, size))) {
         thread->room_down += (int64_t)size;
         return false;
