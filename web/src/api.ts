@@ -46,12 +46,15 @@ export interface Process {
     live_bytes: number;
     peak_bytes: number;
     snapshots: number;
+    /** Share of the file that has been read so far; 1: all. */
+    loaded: number;
     damaged: boolean;
     lossy: boolean;
     sparkline: number[];
 }
 
 export interface BrokenFile {
+    id: number;
     path: string;
     message: string;
 }
@@ -119,6 +122,8 @@ export interface ProcessDetail extends Process {
     peak_time: number;
     losses: Record<string, number>;
     damage: Damage[];
+    /** Why the file is not read any further; null: all is well. */
+    message: string | null;
     coverage: Coverage | null;
     marks: Mark[];
     modules: Module[];

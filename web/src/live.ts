@@ -18,6 +18,7 @@ const RETRY_MS = [500, 1000, 2000, 4000, 5000];
 /** This many failures in a row: the server is gone, not just slow. */
 const GONE_AFTER = 3;
 const SPARKLINE = 60;
+const UNREAD_MS = 700;
 export const POINTS = 1000;
 
 let waiting: SnapshotEvent[] | null = null; // snapshots of the process whose timeline is loading
@@ -48,11 +49,23 @@ async function loadDetail(id: number, signal?: AbortSignal): Promise<void> {
                 state.detailError.value = null;
                 state.symbols.value = detail.symbols;
             });
+            if (detail.loaded < 1) {
+                setTimeout(() => reloadUnread(id), UNREAD_MS);
+            }
         }
     } catch (error) {
         if (!isAbort(error)) {
             state.detailError.value = asApiError(error);
         }
+    }
+}
+
+/** A large file that is still being read: what came meanwhile is shown, too. */
+function reloadUnread(id: number): void {
+    if (state.processId.peek() === id && state.connection.peek() === 'live') {
+        state.namesVersion.value++;
+        void loadList();
+        loadProcess();
     }
 }
 
@@ -66,6 +79,7 @@ async function loadTimeline(id: number, signal: AbortSignal): Promise<void> {
             state.columns.value = columns;
             state.peak.value = timeline.peak;
             state.bounds.value = { from: timeline.first, to: Math.max(timeline.last, late) };
+            state.timelineError.value = null;
             state.snapshotVersion.value++;
         });
         waiting = null;
@@ -73,9 +87,8 @@ async function loadTimeline(id: number, signal: AbortSignal): Promise<void> {
         if (!isAbort(error)) {
             waiting = null;
             // A run without a snapshot has no timeline yet; its first one loads it.
-            if (!(error instanceof ApiError && error.code === 'no-snapshot')) {
-                state.detailError.value = asApiError(error);
-            }
+            const none = error instanceof ApiError && error.code === 'no-snapshot';
+            state.timelineError.value = none ? null : asApiError(error);
         }
     }
 }
@@ -237,5 +250,11 @@ export function startLive(): void {
             loadProcess();
         }
     });
+    // A page that the browser keeps for "back" gives its connection back meanwhile.
     addEventListener('pagehide', () => stream?.close());
+    addEventListener('pageshow', (event) => {
+        if (event.persisted) {
+            reconnect();
+        }
+    });
 }

@@ -21,6 +21,7 @@ export const listError = signal<ApiError | null>(null);
 /** The chosen process in full; null: loading, or there is none. */
 export const detail = signal<ProcessDetail | null>(null);
 export const detailError = signal<ApiError | null>(null);
+export const timelineError = signal<ApiError | null>(null);
 /** Columns over the whole run, those that came since loading included; null: loading. */
 export const columns = signal<Columns | null>(null);
 export const peak = signal<{ time: number; live_bytes: number } | null>(null);
@@ -164,6 +165,7 @@ export function forgetProcess(): void {
     batch(() => {
         detail.value = null;
         detailError.value = null;
+        timelineError.value = null;
         columns.value = null;
         peak.value = null;
         bounds.value = null;

@@ -95,6 +95,16 @@ function ErrorNotice() {
     ) : null;
 }
 
+function ReadingNotice() {
+    const loaded = detail.value?.loaded ?? 1;
+    return loaded < 1 ? (
+        <Notice id="notice-reading" tone="plain" lasting>
+            The file is being read: {Math.floor(loaded * 100)} %{' '}
+            <progress value={loaded} max={1} aria-label="Share of the file that has been read" />
+        </Notice>
+    ) : null;
+}
+
 function KilledNotice() {
     const p = process.value;
     return p?.state === 'gone' ? (
@@ -109,9 +119,10 @@ function DamageNotice() {
     const damage = detail.value?.damage ?? [];
     const first = damage[0];
     if (!first) {
-        return trouble.value ? (
+        const message = detail.value?.message ?? trouble.value;
+        return message ? (
             <Notice id="notice-trouble" tone="warn">
-                {trouble.value}
+                {message}
             </Notice>
         ) : null;
     }
@@ -169,6 +180,7 @@ export function Notices() {
         <div class="notices" data-testid="notices">
             <ConnectionNotice />
             <ErrorNotice />
+            <ReadingNotice />
             <KilledNotice />
             <DamageNotice />
             {warning && (

@@ -9,10 +9,11 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { api, isAbort } from '../api';
 import { bytes, count } from '../format';
+import { loadProcess } from '../live';
 import type { Chart as ChartName } from '../route';
 import { bounds, chooseInterval, columns, detail, go, peak, process, route } from '../state';
-import { running, span } from '../state';
-import { clock } from '../times';
+import { running, span, timelineError } from '../state';
+import { clock, length } from '../times';
 import { shortCount, tick } from './axes';
 import { Chart } from './Chart';
 import { columnsOf, join, peakIndex, rates } from './columns';
@@ -275,14 +276,30 @@ export function Timeline() {
     return <TimelineCharts key={id} base={base} fine={fine} start={start} />;
 }
 
+function firstSnapshot(): string {
+    const ms = detail.value?.interval_ms;
+    return ms ? length(ms * 1000) : 'the interval of the profile';
+}
+
 function TimelineEmpty() {
+    const error = timelineError.value;
+    const none = process.value?.snapshots === 0;
     return (
-        <section class="card timeline" data-testid="timeline" aria-busy="true">
-            <div class="placeholder tall">
-                {detail.value && detail.value.snapshots === 0
-                    ? 'No snapshot yet: the first one comes within the interval of the profile.'
-                    : 'Loading the timeline …'}
-            </div>
+        <section class="card timeline" data-testid="timeline" data-state="empty">
+            {error ? (
+                <div class="problem" role="alert" data-testid="timeline-error">
+                    {error.message}
+                    <button type="button" onClick={loadProcess}>
+                        Try again
+                    </button>
+                </div>
+            ) : (
+                <div class="placeholder tall" aria-busy={!none} data-testid="timeline-waiting">
+                    {none
+                        ? `No snapshot yet: the first one comes within ${firstSnapshot()}.`
+                        : 'Loading the timeline …'}
+                </div>
+            )}
         </section>
     );
 }
