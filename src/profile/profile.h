@@ -232,6 +232,19 @@ typedef struct SeriesPoint {
 int profile_series(const Profile *profile, Metric metric, const uint32_t *groups, uint32_t group,
                    uint64_t from_ns, uint64_t to_ns, SeriesPoint *ret_points, size_t capacity);
 
+/*
+ * The changes of one metric of one stack at snapshots first..last (indexes), oldest first, at most
+ * one for each snapshot; returns how many. They lie in ROOM, which has last - first + 1 places.
+ * *ret_before: the value just before `first`.
+ */
+typedef struct ProfileChange {
+    uint32_t snapshot;
+    int64_t delta;
+} ProfileChange;
+size_t profile_stack_changes(const Profile *profile, uint32_t stack, Metric metric, uint32_t first,
+                             uint32_t last, ProfileChange *room, const ProfileChange **ret_changes,
+                             int64_t *ret_before);
+
 /* Sum of values[profile_stack_count()]. */
 void profile_sum(const Profile *profile, const Values *values, Values *ret_sum);
 /* Indexes of the stacks with the largest values[stack].v[metric], largest first, equal ones in

@@ -191,6 +191,14 @@ int profile_series(const Profile *profile, Metric metric, const uint32_t *groups
 
 /* ---- sums and top lists --------------------------------------------------------------------- */
 
+size_t profile_stack_changes(const Profile *profile, uint32_t stack, Metric metric, uint32_t first,
+                             uint32_t last, ProfileChange *room, const ProfileChange **ret_changes,
+                             int64_t *ret_before)
+{
+    return series_changes(&profile->stacks.items[stack].series, metric, first, last, room,
+                          ret_changes, ret_before);
+}
+
 void profile_sum(const Profile *profile, const Values *values, Values *ret_sum)
 {
     *ret_sum = (Values){0};

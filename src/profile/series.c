@@ -225,3 +225,61 @@ int64_t series_add_changes(const Series *series, Metric metric, uint32_t first, 
             return before;
     }
 }
+
+enum { CHUNK_POINTS_MAX = CHUNK_MAX_BYTES / 2 };
+
+/* Changes of one chunk inside first..last, oldest first, those of one snapshot as one. Returns
+ * their number; *before is what the metric was before the first of them. */
+static size_t chunk_changes(const SeriesChunk *chunk, Metric metric, uint32_t first, uint32_t last,
+                            ProfileChange *changes, int64_t *before)
+{
+    const uint8_t *p = chunk->data, *end = chunk->data + chunk->used;
+    Point point = {.snapshot = chunk->first};
+    size_t count = 0;
+
+    *before = chunk->before.v[metric];
+    while (p < end) {
+        p = point_get(p, &point);
+        if (point.snapshot > last)
+            break;
+        if (!(point.mask >> metric & 1))
+            continue;
+        if (point.snapshot < first)
+            *before = wrap_add(*before, (int64_t)point.delta[metric]);
+        else if (count && changes[count - 1].snapshot == point.snapshot)
+            changes[count - 1].delta =
+                wrap_add(changes[count - 1].delta, (int64_t)point.delta[metric]);
+        else
+            changes[count++] = (ProfileChange){point.snapshot, (int64_t)point.delta[metric]};
+    }
+    return count;
+}
+
+size_t series_changes(const Series *series, Metric metric, uint32_t first, uint32_t last,
+                      ProfileChange *room, const ProfileChange **ret_changes, int64_t *ret_before)
+{
+    ProfileChange *end = room + (last - first + 1), *start = end;
+    const SeriesChunk *chunk = series->last;
+    ProfileChange points[CHUNK_POINTS_MAX];
+
+    *ret_before = series->now.v[metric];
+    *ret_changes = end;
+    if (!chunk || series->last_snapshot < first)
+        return 0;
+    for (; chunk; chunk = chunk->prev) {
+        size_t count;
+        if (chunk->first > last) {
+            *ret_before = chunk->before.v[metric];
+            continue;
+        }
+        count = chunk_changes(chunk, metric, first, last, points, ret_before);
+        if (count && start < end && points[count - 1].snapshot == start->snapshot)
+            start->delta = wrap_add(start->delta, points[--count].delta);
+        start -= count;
+        memcpy(start, points, count * sizeof *points);
+        if (chunk->first < first)
+            break;
+    }
+    *ret_changes = start;
+    return (size_t)(end - start);
+}

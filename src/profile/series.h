@@ -39,6 +39,14 @@ void series_at(const Series *series, int64_t snapshot, Values *ret_values);
 int64_t series_add_changes(const Series *series, Metric metric, uint32_t first, uint32_t last,
                            int64_t *deltas);
 
+/*
+ * The changes of one metric at snapshots first..last, oldest first, at most one for each snapshot;
+ * returns how many. They lie in ROOM, which has last - first + 1 places. *ret_before: the value
+ * just before `first`.
+ */
+size_t series_changes(const Series *series, Metric metric, uint32_t first, uint32_t last,
+                      ProfileChange *room, const ProfileChange **ret_changes, int64_t *ret_before);
+
 /* Sums of hostile numbers wrap around. */
 static inline int64_t wrap_add(int64_t a, int64_t b)
 {

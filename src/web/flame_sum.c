@@ -182,6 +182,19 @@ static size_t choose_heavy(const Work *work, size_t limit, uint32_t *heavy)
     return count;
 }
 
+/* An `other` that would stand for a single node costs as much as the node. */
+static void keep_singles(Work *work)
+{
+    for (uint32_t n = 1; n < work->count; n++) {
+        uint32_t parent = work->nodes[n].parent;
+        bool leaf = n + 1 == work->count || work->nodes[n + 1].parent != n;
+        if (work->kept[n] || !leaf || !work->kept[parent] || work->missing[parent] != 1)
+            continue;
+        work->kept[n] = true;
+        work->missing[parent] = 0;
+    }
+}
+
 static int keep_heaviest(Work *work, size_t limit)
 {
     uint32_t *heavy = malloc((work->count + 1) * sizeof(*heavy));
@@ -201,6 +214,7 @@ static int keep_heaviest(Work *work, size_t limit)
             work->missing[parent]--;
     }
     free(heavy);
+    keep_singles(work);
     return 0;
 }
 
