@@ -12,11 +12,11 @@
 #include "web/api.h"
 
 const ApiRoute api_routes[] = {
-    {"processes", api_processes},
-    {"process", api_process},
-    {"windows", api_windows},
-    {"download", api_download},
-    {NULL, NULL},
+    {"processes", api_processes}, {"process", api_process},
+    {"timeline", api_timeline},   {"flame", api_flame},
+    {"functions", api_functions}, {"series", api_series},
+    {"compare", api_compare},     {"windows", api_windows},
+    {"download", api_download},   {NULL, NULL},
 };
 
 int api_reply_json(ApiReply *reply, json_t *value)

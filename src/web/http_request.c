@@ -68,10 +68,19 @@ static const char *refusal(const HttpSite *site, struct MHD_Connection *connecti
     return NULL;
 }
 
+/* A parameter without a zero byte inside; NULL: not given so. */
+static const char *parameter_get(struct MHD_Connection *connection, const char *name)
+{
+    const char *value = NULL;
+    size_t size = 0;
+    MHD_lookup_connection_value_n(connection, MHD_GET_ARGUMENT_KIND, name, strlen(name), &value,
+                                  &size);
+    return value && strlen(value) == size ? value : NULL;
+}
+
 static bool is_authorised(const HttpSite *site, struct MHD_Connection *connection)
 {
-    return guard_token(&site->guard,
-                       MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"));
+    return guard_token(&site->guard, parameter_get(connection, "token"));
 }
 
 static enum MHD_Result refuse_token(struct MHD_Connection *connection, bool json)
@@ -215,7 +224,7 @@ static enum MHD_Result answer_page(const Request *request, const char *path)
 {
     struct MHD_Connection *connection = request->connection;
     const Asset *asset = asset_find(path);
-    const char *ticket = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ticket");
+    const char *ticket = parameter_get(connection, "ticket");
     if (ticket && strcmp(path, "/") == 0 && take_ticket(request->site, ticket))
         return http_reply_redirect(connection, request->site->guard.token);
     if (!asset)
