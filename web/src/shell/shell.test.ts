@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import type { Process } from '../api';
+import { badgeOf, commandLine, coverageShares, lossWords } from './facts';
+import { quoted, reportCommand } from './report';
+import { sparkPoints, treeOf } from './tree';
+
+describe('the report command', () => {
+    const T = 1795983215795262;
+    const text = '2026-11-29T20:13:35.795262999Z';
+    it.each([
+        ['peak of the run', { mode: 'peak' }, null, 'memhawk report f.binpb'],
+        ['peak of an interval', { mode: 'peak', from: 1, to: 2 }, T, `memhawk report --at ${text} f.binpb`],
+        ['moment', { mode: 'moment', at: T }, null, `memhawk report --at ${text} f.binpb`],
+        ['end', { mode: 'moment', at: 'end' }, null, 'memhawk report --at end f.binpb'],
+        ['run', { mode: 'between' }, null, 'memhawk report --from start f.binpb'],
+        [
+            'interval by lines',
+            { mode: 'between', from: T, to: T, metric: 'total-count', granularity: 'line' },
+            null,
+            `memhawk report --from ${text} --to ${text} --metric total-count --granularity line f.binpb`,
+        ],
+        [
+            'window',
+            { mode: 'window', window: 'a b', metric: 'live-bytes', filter: "x'y" },
+            null,
+            "memhawk report --window 'a b' --metric live-bytes --filter 'x'\\''y' f.binpb",
+        ],
+    ] as const)('%s', (_name, selection, peak, expected) => {
+        expect(reportCommand('f.binpb', selection, peak)).toBe(expected);
+    });
+
+    it('quotes for the shell', () => {
+        expect(['a/b-1.c', '', '$(rm)', '-x y'].map(quoted)).toEqual([
+            'a/b-1.c', "''", "'$(rm)'", "'-x y'",
+        ]);
+    });
+});
+
+describe('the tree of processes', () => {
+    const p = (id: number, parent_id: number | null): Process => ({ id, parent_id }) as Process;
+    const shape = (list: Process[]): string =>
+        treeOf(list).map((row) => `${row.depth}:${row.process.id}`).join(' ');
+    it('has children below their parents', () => {
+        expect(shape([p(1, null), p(2, null), p(3, 1), p(4, 3)])).toBe('0:1 1:3 2:4 0:2');
+    });
+
+    it('shows everybody once, whatever the parents are', () => {
+        expect(shape([p(1, 99), p(2, 2), p(3, 4), p(4, 3)])).toBe('0:1 0:2 0:3 1:4');
+    });
+});
+
+describe('sparklines', () => {
+    it('fill their box', () => {
+        expect(sparkPoints([0, 5, 10], 100, 20)).toBe('0.0,19.0 50.0,10.0 100.0,1.0');
+        expect(sparkPoints([7], 100, 20)).toBe('');
+        expect(sparkPoints([0, 0], 10, 20)).toBe('0.0,19.0 10.0,19.0');
+    });
+});
+
+describe('facts of the header', () => {
+    it('tells how a process ended', () => {
+        const tone = (state: Process['state'], end: string | null): string =>
+            `${badgeOf({ state, end }).tone} ${badgeOf({ state, end }).text}`;
+        expect(tone('running', null)).toBe('good running');
+        expect(tone('ended', 'exit status 0')).toBe('plain exit status 0');
+        expect(tone('ended', 'exit status 30')).toBe('warn exit status 30');
+        expect(tone('ended', 'signal 11')).toBe('warn signal 11');
+        expect(tone('gone', null)).toBe('bad killed');
+        expect(tone('unknown', null)).toBe('warn state unknown');
+    });
+
+    it('splits RSS', () => {
+        const c = { time: 0, live_bytes: 40, usable_bytes: 50, own_bytes: 20, rss_bytes: 100 };
+        expect(coverageShares(c).map((s) => [s.name, s.bytes])).toEqual([
+            ['live', 40],
+            ['overhead', 10],
+            ['recorder', 20],
+            ['other', 30],
+        ]);
+    });
+
+    it('never fills more than the bar when untouched pages are not resident', () => {
+        const c = { time: 0, live_bytes: 90, usable_bytes: 120, own_bytes: 20, rss_bytes: 100 };
+        const shares = coverageShares(c);
+        const parts = shares.map((s) => s.part);
+        expect(parts[0]).toBeCloseTo(0.9, 12);
+        expect(parts[1]).toBeCloseTo(0.1, 12);
+        expect(parts[2]).toBeCloseTo(0, 12);
+        expect(shares[3]?.bytes).toBe(0);
+    });
+
+    it('writes losses and command lines for people', () => {
+        expect(lossWords('missed_frees')).toBe('releases not seen');
+        expect(lossWords('new_kind_of_loss')).toBe('new kind of loss');
+        expect(commandLine(['a', 'b c', ''])).toBe('a "b c" ""');
+    });
+});
