@@ -11,32 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "cli/cli.h"
-#include "cli/out_file.h"
-#include "cli/symbol_args.h"
+#include "cli/compare_args.h"
 
 enum { STATUS_PASS = 0, STATUS_REGRESSED = 1, STATUS_UNKNOWN = 2 };
 
-typedef struct Format {
-    const char *name;
-    CheckWriter *write;
-} Format;
-
-static const Format formats[] = {
-    {"text", check_write_text},
-    {"json", check_write_json},
-    {"junit", check_write_junit},
-    {"github", check_write_github},
-};
+static const char *const formats[] = {"text", "json", "junit", "github", NULL};
+static CheckWriter *const writers[] = {check_write_text, check_write_json, check_write_junit,
+                                       check_write_github};
 
 typedef struct CheckOptions {
-    const char *path, *window, *baseline, *budget, *output;
+    const char *path, *baseline, *budget;
     bool has_tolerance, has_limit;
     double tolerance_percent;
     BudgetSection limits; /* from options */
-    const Format *format;
-    SymbolArgs symbols;
+    CompareArgs common;
 } CheckOptions;
 
 enum { KEY_LIMIT = 256, KEY_BASELINE = 300, KEY_TOLERANCE, KEY_BUDGET };
@@ -88,17 +77,6 @@ static error_t parse_tolerance(const char *text, CheckOptions *options)
     return 0;
 }
 
-static error_t parse_format(const char *text, CheckOptions *options)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-        if (strcmp(text, formats[i].name) == 0) {
-            options->format = &formats[i];
-            return 0;
-        }
-    cli_error("check: --format %s: no such format: give text, json, junit or github", text);
-    return EINVAL;
-}
-
 static error_t take_file(const char *path, CheckOptions *options)
 {
     if (options->path) {
@@ -129,9 +107,6 @@ static error_t parse_check(int key, char *argument, struct argp_state *state)
     if (key >= KEY_LIMIT && key < KEY_LIMIT + BUDGET_LIMITS)
         return parse_limit((BudgetLimit)(key - KEY_LIMIT), argument, options);
     switch (key) {
-    case 'w':
-        options->window = argument;
-        return 0;
     case KEY_BUDGET:
         options->budget = argument;
         return 0;
@@ -140,17 +115,12 @@ static error_t parse_check(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_TOLERANCE:
         return parse_tolerance(argument, options);
-    case 'f':
-        return parse_format(argument, options);
-    case 'o':
-        options->output = strcmp(argument, "-") == 0 ? NULL : argument;
-        return 0;
     case ARGP_KEY_ARG:
         return take_file(argument, options);
     case ARGP_KEY_END:
         return check_together(options);
     }
-    return symbol_args_parse("check", key, argument, &options->symbols);
+    return compare_args_parse(key, argument, &options->common);
 }
 
 static const struct argp check_argp = {
@@ -179,30 +149,18 @@ int check_read_budget(const char *path, Budget **ret_budget)
     return r;
 }
 
-static int open_labelled(const char *path, const SymbolOptions *symbols, Session *ret_session)
-{
-    int r = session_open(path, symbols, ret_session);
-    if (r < 0)
-        return r;
-    session_warn(ret_session);
-    r = session_label(ret_session, GRANULARITY_FUNCTION);
-    if (r < 0)
-        session_close(ret_session);
-    return r;
-}
-
 static int apply_baseline(const CheckOptions *options, const Session *session, CheckReport *report)
 {
     Session baseline;
-    int r = open_labelled(options->baseline, &options->symbols.options, &baseline);
+    int r = compare_args_open(&options->common, options->baseline, &baseline);
     if (r < 0)
         return r;
     report->baseline_path = options->baseline;
     report->tolerance_percent = options->tolerance_percent;
-    if (options->window && !compare_find_window("check", &baseline, options->window))
+    if (options->common.window && !compare_find_window("check", &baseline, options->common.window))
         r = -ENOENT;
     else
-        r = check_baseline(&baseline, session, options->window, report);
+        r = check_baseline(&baseline, session, options->common.window, report);
     session_close(&baseline);
     return r;
 }
@@ -214,9 +172,9 @@ static int apply_budget(const CheckOptions *options, const Session *session, Che
     if (r < 0)
         return r;
     size_t before = report->count;
-    r = check_limits(session, budget, options->window, report);
-    if (r == 0 && options->window && report->count == before) {
-        cli_error("%s: has no section for the window %s", options->budget, options->window);
+    r = check_limits(session, budget, options->common.window, report);
+    if (r == 0 && options->common.window && report->count == before) {
+        cli_error("%s: has no section for the window %s", options->budget, options->common.window);
         r = -ENOENT;
     }
     budget_free(budget);
@@ -226,7 +184,7 @@ static int apply_budget(const CheckOptions *options, const Session *session, Che
 static int apply_options(const CheckOptions *options, const Session *session, CheckReport *report)
 {
     BudgetSection section = options->limits;
-    section.window = (char *)options->window;
+    section.window = (char *)options->common.window;
     const Budget budget = {&section, 1};
     return check_limits(session, &budget, NULL, report);
 }
@@ -234,7 +192,7 @@ static int apply_options(const CheckOptions *options, const Session *session, Ch
 static int apply(const CheckOptions *options, const Session *session, CheckReport *report)
 {
     int r = 0;
-    if (options->window && !compare_find_window("check", session, options->window))
+    if (options->common.window && !compare_find_window("check", session, options->common.window))
         return -ENOENT;
     if (options->has_limit)
         r = apply_options(options, session, report);
@@ -258,24 +216,22 @@ static int status_of(const CheckReport *report)
 static int write_report(const CheckOptions *options, const CheckReport *report)
 {
     OutFile out;
-    int r = out_file_open(options->output, &out);
+    int r = out_file_open(options->common.output, &out);
     if (r < 0)
         return r;
-    r = options->format->write(report, out.stream);
-    if (r < 0 && r != -EPIPE && !options->output)
-        cli_error("check: %s: %s", options->format->name, cli_strerror(r));
-    return out_file_close(&out, r);
+    r = writers[options->common.format](report, out.stream);
+    return compare_args_close(&options->common, &out, r);
 }
 
 static int run_check(int argc, char **argv)
 {
-    CheckOptions options = {.format = &formats[0]};
+    CheckOptions options = {.common = {.verb = "check", .formats = formats}};
     CheckReport report = {0};
     Session session;
     int status;
     if (!cli_parse(&check_argp, argc, argv, 0, &options, &status))
         return status;
-    if (open_labelled(options.path, &options.symbols.options, &session) < 0)
+    if (compare_args_open(&options.common, options.path, &session) < 0)
         return STATUS_UNKNOWN;
     report.path = options.path;
     int r = apply(&options, &session, &report);
@@ -288,10 +244,12 @@ static int run_check(int argc, char **argv)
 
 int check_file(const char *budget_path, const char *profile_path, FILE *out)
 {
-    CheckOptions options = {.path = profile_path, .budget = budget_path};
+    CheckOptions options = {.path = profile_path,
+                            .budget = budget_path,
+                            .common = {.verb = "check", .formats = formats}};
     CheckReport report = {.path = profile_path};
     Session session;
-    if (open_labelled(profile_path, &options.symbols.options, &session) < 0)
+    if (compare_args_open(&options.common, profile_path, &session) < 0)
         return STATUS_UNKNOWN;
     int r = apply_budget(&options, &session, &report);
     r = r < 0 ? r : check_write_text(&report, out);

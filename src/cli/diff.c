@@ -13,36 +13,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/bits.h"
 #include "cli/cli.h"
-#include "cli/out_file.h"
-#include "cli/symbol_args.h"
+#include "cli/compare_args.h"
 #include "cli/term.h"
 #include "cli/when.h"
 
 #define METRICS                                                                                    \
     "total-count (count), total-bytes (bytes), temporary, live-bytes, live-count, overhead"
 
-typedef struct Format {
-    const char *name;
-    int (*write)(const DiffView *view, FILE *out);
-} Format;
-
-static const Format formats[] = {
-    {"text", diff_write_text},
-    {"json", diff_write_json},
-    {"html", diff_write_html},
-    {"folded", diff_write_folded},
-};
+static const char *const formats[] = {"text", "json", "html", "folded", NULL};
+static int (*const writers[])(const DiffView *view, FILE *out) = {
+    diff_write_text, diff_write_json, diff_write_html, diff_write_folded};
 
 typedef struct DiffOptions {
     const char *path[DIFF_SIDES];
-    const char *window, *at, *from, *to, *output;
+    const char *at, *from, *to;
     int metric; /* -1: not given */
     size_t top;
     bool full;
-    const Format *format;
-    SymbolArgs symbols;
+    CompareArgs common;
 } DiffOptions;
 
 enum { KEY_AT = 256, KEY_FROM, KEY_TO, KEY_FULL, TOP_MAX = 1000000 };
@@ -80,17 +69,6 @@ static error_t parse_metric(const char *text, DiffOptions *options)
     }
     options->metric = (int)metric;
     return 0;
-}
-
-static error_t parse_format(const char *text, DiffOptions *options)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-        if (strcmp(text, formats[i].name) == 0) {
-            options->format = &formats[i];
-            return 0;
-        }
-    cli_error("diff: --format %s: no such format: give text, json, html or folded", text);
-    return EINVAL;
 }
 
 static error_t parse_moment(const char *option, const char *text, const char **ret_moment)
@@ -139,10 +117,10 @@ static error_t check_together(const DiffOptions *options)
         cli_error("diff: --from and --to: are for two moments of one file: give --at for two");
     else if (one && options->at)
         cli_error("diff: --at: does not go with --from and --to: leave it out");
-    else if (options->window && (one || options->at))
+    else if (options->common.window && (one || options->at))
         cli_error("diff: --window: has no moment, its iterations are compared: leave out %s",
                   one ? "--from and --to, name two files" : "--at");
-    else if (options->window && options->metric == METRIC_OVERHEAD)
+    else if (options->common.window && options->metric == METRIC_OVERHEAD)
         cli_error("diff: --metric overhead: is not recorded for windows: give another");
     else
         return 0;
@@ -153,9 +131,6 @@ static error_t parse_diff(int key, char *argument, struct argp_state *state)
 {
     DiffOptions *options = state->input;
     switch (key) {
-    case 'w':
-        options->window = argument;
-        return 0;
     case 'm':
         return parse_metric(argument, options);
     case KEY_AT:
@@ -169,17 +144,12 @@ static error_t parse_diff(int key, char *argument, struct argp_state *state)
     case KEY_FULL:
         options->full = true;
         return 0;
-    case 'f':
-        return parse_format(argument, options);
-    case 'o':
-        options->output = strcmp(argument, "-") == 0 ? NULL : argument;
-        return 0;
     case ARGP_KEY_ARG:
         return take_file(argument, options);
     case ARGP_KEY_END:
         return check_together(options);
     }
-    return symbol_args_parse("diff", key, argument, &options->symbols);
+    return compare_args_parse(key, argument, &options->common);
 }
 
 static const struct argp diff_argp = {
@@ -237,8 +207,8 @@ static int fill_source(const DiffOptions *options, const Session *session, DiffS
 {
     CompareSource source = {.session = session};
     const char *moment = NULL, *path = profile_path(session->profile);
-    if (options->window) {
-        source.window = compare_find_window("diff", session, options->window);
+    if (options->common.window) {
+        source.window = compare_find_window("diff", session, options->common.window);
         if (!source.window)
             return -ENOENT;
     } else {
@@ -257,13 +227,11 @@ static int fill_source(const DiffOptions *options, const Session *session, DiffS
 static int write_diff(const DiffOptions *options, const DiffView *view)
 {
     OutFile out;
-    int r = out_file_open(options->output, &out);
+    int r = out_file_open(options->common.output, &out);
     if (r < 0)
         return r;
-    r = options->format->write(view, out.stream);
-    if (r < 0 && r != -EPIPE && !options->output)
-        cli_error("diff: %s: %s", options->format->name, cli_strerror(r));
-    return out_file_close(&out, r);
+    r = writers[options->common.format](view, out.stream);
+    return compare_args_close(&options->common, &out, r);
 }
 
 static int show(const DiffOptions *options, const CompareSource sources[DIFF_SIDES],
@@ -273,9 +241,9 @@ static int show(const DiffOptions *options, const CompareSource sources[DIFF_SID
                      .title = {titles[0], titles[1]},
                      .top = options->top,
                      .full = options->full,
-                     .color = !options->output && term_has_color(STDOUT_FILENO),
+                     .color = !options->common.output && term_has_color(STDOUT_FILENO),
                      .ascii = !term_has_utf8(),
-                     .width = options->output ? 80 : term_width(STDOUT_FILENO)};
+                     .width = options->common.output ? 80 : term_width(STDOUT_FILENO)};
     int r = compare_new(sources, &view.compare);
     if (r == 0)
         r = stack_diff_run(compare_diff(view.compare), view.metric, &view.rows, &view.summary);
@@ -310,29 +278,17 @@ static int compare_sessions(const DiffOptions *options, const Session *before, c
     return r;
 }
 
-static int open_session(const DiffOptions *options, DiffSide side, Session *ret_session)
-{
-    int r = session_open(options->path[side], &options->symbols.options, ret_session);
-    if (r < 0)
-        return r;
-    session_warn(ret_session);
-    r = session_label(ret_session, GRANULARITY_FUNCTION);
-    if (r < 0)
-        session_close(ret_session);
-    return r;
-}
-
 static int run_diff(int argc, char **argv)
 {
-    DiffOptions options = {.metric = -1, .format = &formats[0]};
+    DiffOptions options = {.metric = -1, .common = {.verb = "diff", .formats = formats}};
     Session sessions[DIFF_SIDES];
     int status;
     if (!cli_parse(&diff_argp, argc, argv, 0, &options, &status))
         return status;
     bool one = !options.path[DIFF_AFTER];
-    if (open_session(&options, DIFF_BEFORE, &sessions[0]) < 0)
+    if (compare_args_open(&options.common, options.path[DIFF_BEFORE], &sessions[0]) < 0)
         return CLI_FAILED;
-    int r = one ? 0 : open_session(&options, DIFF_AFTER, &sessions[1]);
+    int r = one ? 0 : compare_args_open(&options.common, options.path[DIFF_AFTER], &sessions[1]);
     if (r == 0) {
         r = compare_sessions(&options, &sessions[0], &sessions[one ? 0 : 1]);
         if (!one)
