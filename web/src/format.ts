@@ -100,3 +100,15 @@ export const METRIC_NAME: Record<Metric, string> = {
     temporary: 'Temporary',
     overhead: 'Overhead',
 };
+
+/** The count that goes with a metric in bytes. */
+export const COUNT_OF: Partial<Record<Metric, Metric>> = {
+    'live-bytes': 'live-count',
+    'total-bytes': 'total-count',
+};
+
+/** Words for so many of a counting metric: "3 blocks". */
+export function counted(value: number, metric: Metric): string {
+    const word = metric === 'live-count' ? 'block' : 'allocation';
+    return `${count(value)} ${word}${Math.abs(value) === 1 ? '' : 's'}`;
+}

@@ -92,13 +92,13 @@ function Pickers({ props, before, after }: {
 }
 
 function Summary({ answer }: { answer: CompareAnswer }): JSX.Element {
-    const { text, percent } = compareSummary(answer);
+    const { text, note } = compareSummary(answer);
     const totals = answer.totals[answer.metric];
     return (
         <>
             <p class="flame-summary" role="status">
                 <strong data-totals={totals.join(' ')}>{text}</strong>
-                <span class="soft">{[METRIC_NAME[answer.metric], percent].join(' ')}</span>
+                <span class="soft">{`${METRIC_NAME[answer.metric]} · ${note}`}</span>
             </p>
             {answer.nothing_in_common && (
                 <p class="compare-note">

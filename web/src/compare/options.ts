@@ -3,7 +3,7 @@
 // What is compared with what, and the words for it. Pure.
 
 import type { CompareAnswer, CompareOptions, CompareRow, Moment, Process } from '../api';
-import { amount, share, signed, since } from '../format';
+import { amount, COUNT_OF, counted, share, signed, since } from '../format';
 import type { CompareView, Interval } from '../panels';
 
 export const COMPARE_LIMIT = 4000;
@@ -43,17 +43,23 @@ export function processText(process: Process): string {
 
 export interface CompareSummary {
     text: string;
-    /** The change in percent of what was before; empty: nothing was. */
-    percent: string;
+    /** The change of the count, and in percent of what was before. */
+    note: string;
 }
 
 export function compareSummary(answer: CompareAnswer): CompareSummary {
     const { unit, metric, totals } = answer;
     const [before = 0, after = 0] = totals[metric];
     const change = after - before;
+    const counts = COUNT_OF[metric];
+    const [had = 0, has = 0] = counts ? totals[counts] : [];
+    const blocks = counts
+        ? `${counted(had, counts)} → ${counted(has, counts)} = ${signed(has - had, 'count')}`
+        : '';
+    const percent = before > 0 ? `${change > 0 ? '+' : ''}${share(change, before)}` : '';
     return {
         text: `${amount(before, unit)} → ${amount(after, unit)} = ${signed(change, unit)}`,
-        percent: before > 0 ? `${change > 0 ? '+' : ''}${share(change, before)}` : '',
+        note: [blocks, percent].filter(Boolean).join(' · '),
     };
 }
 

@@ -70,8 +70,12 @@ export function Details({ tree, node, actions, said }: {
                     </span>
                 </div>
             </div>
-            <MainValues tree={tree} node={node} />
-            <AllMetrics tree={tree} node={node} />
+            <div>
+                <MainValues tree={tree} node={node} />
+            </div>
+            <div>
+                <AllMetrics tree={tree} node={node} />
+            </div>
         </section>
     );
 }

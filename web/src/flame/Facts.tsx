@@ -141,7 +141,7 @@ function allSides(tree: Tree, node: number, metric: Metric): string {
 /** Totals of all six metrics. */
 export function AllMetrics({ tree, node }: { tree: Tree; node: number }): JSX.Element {
     return (
-        <dl class="facts-all">
+        <dl class={`facts-all${tree.side === 'both' ? ' is-wide' : ''}`}>
             {METRICS.map((metric) => (
                 <div key={metric} data-metric={metric}>
                     <dt>{METRIC_NAME[metric]}</dt>

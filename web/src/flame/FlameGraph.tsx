@@ -173,6 +173,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
         if (node < 0) {
             return;
         }
+        setHovered(null);
         // A finger cannot hover: the first tap tells, the second zooms.
         if (pointer.current.type === 'touch' && node !== selected) {
             select(node);

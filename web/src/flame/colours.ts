@@ -58,7 +58,7 @@ export function growthColour(growth: number, dark: boolean): string {
     if (step === 0) {
         return neutral(dark);
     }
-    const strength = Math.sqrt(step);
+    const strength = step ** 0.7;
     const hue = growth > 0 ? 48 : 250;
     const light = dark ? 0.36 + strength * (growth > 0 ? 0.17 : 0.1)
                        : 0.9 - strength * (growth > 0 ? 0.13 : 0.2);

@@ -4,7 +4,7 @@
 
 import { METRICS } from '../api';
 import type { FlameAnswer, Metric, Selection, Side } from '../api';
-import { amount, count, METRIC_UNIT, signed, since } from '../format';
+import { amount, count, COUNT_OF, counted, signed, since } from '../format';
 import type { FlameView, Interval, Show } from '../panels';
 
 export const SHOW_NAME: Record<Show, string> = {
@@ -90,11 +90,17 @@ function changeSummary(answer: FlameAnswer): Summary {
     const text =
         `added ${amount(added, unit)} − removed ${amount(removed, unit)} = ` +
         signed(added - removed, unit);
-    if (!state) {
-        return { text, note: '' };
+    const notes: string[] = [];
+    if (state) {
+        const ends = `${amount(state.from[metric], unit)} → ${amount(state.to[metric], unit)}`;
+        notes.push(`${metric === 'overhead' ? 'overhead' : 'live'}: ${ends}`);
     }
-    const ends = `${amount(state.from[metric], unit)} → ${amount(state.to[metric], unit)}`;
-    return { text, note: `${metric === 'overhead' ? 'overhead' : 'live'}: ${ends}` };
+    const blocks = COUNT_OF[metric] && totals[COUNT_OF[metric]];
+    if (blocks) {
+        const net = signed((blocks[0] ?? 0) - (blocks[1] ?? 0), 'count');
+        notes.push(`blocks: +${count(blocks[0] ?? 0)} ${count(-(blocks[1] ?? 0))} = ${net}`);
+    }
+    return { text, note: notes.join(' · ') };
 }
 
 export function summaryOf(answer: FlameAnswer, start: number): Summary {
@@ -106,12 +112,14 @@ export function summaryOf(answer: FlameAnswer, start: number): Summary {
         const summary = changeSummary(answer);
         return { ...summary, note: [summary.note, span].filter(Boolean).join(' · ') };
     }
-    const value = amount(totals[metric][0] ?? 0, METRIC_UNIT[metric]);
-    const what = unit === 'bytes' ? '' : metric === 'live-count' ? ' blocks' : ' allocations';
+    const value = totals[metric][0] ?? 0;
+    const text = unit === 'bytes' ? amount(value, unit) : counted(value, metric);
+    const counts = COUNT_OF[metric];
+    const blocks = counts ? counted(totals[counts][0] ?? 0, counts) : '';
     const moment = at !== null && (mode === 'peak' || mode === 'moment') ? since(at, start) : '';
     const where = mode === 'peak' ? `at the peak, ${moment}` : moment && `at ${moment}`;
-    const notes = [where, span, `${count(answer.stacks)} stacks`];
-    return { text: `${value}${what}`, note: notes.filter(Boolean).join(' · ') };
+    const notes = [blocks, where, span, `${count(answer.stacks)} stacks`];
+    return { text, note: notes.filter(Boolean).join(' · ') };
 }
 
 /** What an empty graph means. */
