@@ -35,6 +35,14 @@ static __attribute__((noinline)) void *slow_counted(void *block, size_t size)
         thread_current = thread;
         if (LIKELY(fast_commit(thread, slot, block, size)))
             return block;
+        if (LIKELY(runtime.glibc_malloc)) {
+            thread_current = &thread_none;
+            SIGNAL_FENCE();
+            record_alloc_at(thread, slot, block, size, record_usable(block));
+            SIGNAL_FENCE();
+            thread_current = thread;
+            return block;
+        }
     }
     return slow_record_alloc(block, size, CALLER_PC(), CALLER_SP(), CALLER_FP());
 }

@@ -152,15 +152,19 @@ static void put(LiveEntry *entry, const void *block, uint32_t slot_bits, uint64_
         live_put(entry, slot_bits, overhead);
 }
 
-void record_alloc(Thread *thread, void *block, size_t size, size_t usable,
-                  const UnwindContext *context)
+void record_alloc_at(Thread *thread, Slot *slot, void *block, size_t size, size_t usable)
 {
-    Slot *slot = record_slot(thread, context);
     LiveEntry *entry = entry_for(thread, &runtime.heap, block, slot, size);
     if (!entry)
         return;
     put(entry, block, (uint32_t)(uintptr_t)slot, usable - size);
     allocated(thread, slot, block, size, usable - size);
+}
+
+void record_alloc(Thread *thread, void *block, size_t size, size_t usable,
+                  const UnwindContext *context)
+{
+    record_alloc_at(thread, record_slot(thread, context), block, size, usable);
 }
 
 Taken record_take(const void *block)

@@ -31,6 +31,8 @@ Slot *record_slot(Thread *thread, const UnwindContext *context);
 /* USABLE: malloc_usable_size of BLOCK. */
 void record_alloc(Thread *thread, void *block, size_t size, size_t usable,
                   const UnwindContext *context);
+/* The same, with the slot of the caller's stack known. */
+void record_alloc_at(Thread *thread, Slot *slot, void *block, size_t size, size_t usable);
 /* A block of the program's own allocator (memhawk_alloc). */
 void record_custom_alloc(Thread *thread, const void *block, size_t size,
                          const UnwindContext *context);
