@@ -90,7 +90,8 @@ static void write_rows(const TopSeries *series, size_t columns, const int64_t *p
 /* What the rows leave of the total. COLUMN is room. */
 static void write_other(const TopSeries *series, size_t columns, int64_t *column, JsonOut *out)
 {
-    memcpy(column, series->total, columns * sizeof(*column));
+    if (columns)
+        memcpy(column, series->total, columns * sizeof(*column));
     for (size_t i = 0; i < series->count; i++)
         for (size_t k = 0; k < columns; k++)
             column[k] = wrap_sub(column[k], series->rows[i].values[k]);
