@@ -14,7 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 512 };
+enum {
+    BACKLOG = 512,
+    SEND_BYTES = 128 * 1024, /* for each connection: what a slow reader can hold, and how stale */
+};
 
 typedef union AnyAddress {
     struct sockaddr any;
@@ -40,12 +43,13 @@ static int strip_brackets(const char *address, char *ret_host, size_t size)
 
 static int bind_one(const struct addrinfo *info)
 {
-    int on = 1, off = 0;
+    int on = 1, off = 0, send_bytes = SEND_BYTES;
     int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
     /* a page that was just closed leaves connections in TIME_WAIT */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes));
     if (info->ai_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     if (bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
