@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <jansson.h>
+
+#include "web/api.h"
+
+/*
+ * The bodies of the API without a server, for tests: a query is text as in a URL, without escapes.
+ * Each function fails the running cmocka test when something does not work.
+ */
+
+/* A hub of one path, read to its end; names are those of addresses where the worker has not come
+ * to them. hub_free(). */
+Hub *api_fixture_hub(const char *path);
+/* Waits, ten seconds at most, until all processes are read and, with `names`, have all names. */
+void api_fixture_wait(Hub *hub, bool names);
+
+/* Calls the handler of api_routes[]; the body, *ret_status may be NULL (then 200 is expected). */
+json_t *api_fixture_get(Hub *hub, const char *route, const char *query, unsigned *ret_status);
+
+/* Integer below PATH: keys and indexes with dots between, "nodes.total.0.3". */
+int64_t api_fixture_int(const json_t *body, const char *path);
+const json_t *api_fixture_at(const json_t *body, const char *path);
