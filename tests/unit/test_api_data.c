@@ -208,7 +208,6 @@ static void test_flame_moment(void **state)
                 " c 45/0 (b 40/0 (cut 40/40) early 5/5) b 20/0 (a 20/0 (main 20/20)) lost 7/7)");
     assert_tree(get("flame", "id=1&metric=live-count&mode=moment&at=end"), 0,
                 "root 9/0 (cut 4/0 (b 4/0 (c 4/4)) main 3/0 (a 3/0 (b 3/2 (a 1/1)))"
-                "
                 " lost 1/1 early 1/0 (c 1/1))");
     json_t *body = get("flame", "id=1");
     assert_int_equal(api_fixture_int(body, "at"), 2000000);
