@@ -19,6 +19,7 @@ const RETRY_MS = [500, 1000, 2000, 4000, 5000];
 const GONE_AFTER = 3;
 const SPARKLINE = 60;
 const UNREAD_MS = 700;
+const DETAIL_MS = 3000;
 export const POINTS = 1000;
 
 let waiting: SnapshotEvent[] | null = null; // snapshots of the process whose timeline is loading
@@ -124,11 +125,22 @@ export function withSnapshot(row: Process, event: SnapshotEvent): Process {
     };
 }
 
+let detailAt = 0;
+/** Marks, modules and losses of a running program, which no event tells. */
+function refreshDetail(): void {
+    const id = state.processId.peek();
+    if (id !== null && performance.now() - detailAt > DETAIL_MS) {
+        detailAt = performance.now();
+        void loadDetail(id);
+    }
+}
+
 let pace: ReturnType<typeof setTimeout> | null = null;
 function bumpSnapshots(): void {
     pace ??= setTimeout(() => {
         pace = null;
         state.snapshotVersion.value++;
+        refreshDetail();
     }, PACE_MS);
 }
 

@@ -2,9 +2,10 @@
 //
 // The functions of the chart with their values at the pointer, or at the end. A click pins one.
 
-import type { Labels, Metric, SeriesAnswer } from '../api';
+import type { Labels, Metric, SeriesAnswer, Unit } from '../api';
+import { withoutArguments, withoutTemplates } from '../flame/names';
 import { amount, exact, METRIC_NAME, METRIC_UNIT, share } from '../format';
-import { process, route, togglePin } from '../state';
+import { process, route, running, span, togglePin } from '../state';
 import { clock, shortSeconds } from '../times';
 import { layerColor } from './chart';
 import { focused } from './focus';
@@ -28,12 +29,12 @@ interface RowProps {
     color: number | null;
     value: number;
     total: number;
+    unit: Unit;
     rate: boolean;
 }
 
-function Row({ layer, index, labels, color, value, total, rate }: RowProps) {
-    const unit = METRIC_UNIT[route.value.metric];
-    const name = layer.label === null ? 'Other functions' : labels.function[layer.label];
+function Row({ layer, index, labels, color, value, total, unit, rate }: RowProps) {
+    const name = layer.label === null ? '' : (labels.function[layer.label] as string);
     const id = layer.id;
     return (
         <tr
@@ -50,7 +51,7 @@ function Row({ layer, index, labels, color, value, total, rate }: RowProps) {
             <td class="name">
                 <i class="swatch" aria-hidden="true" style={{ background: layerColor(color) }} />
                 {id === null || layer.label === null ? (
-                    <span class="fn">{name}</span>
+                    <span class="fn soft">All other {route.value.granularity}s</span>
                 ) : (
                     <button
                         type="button"
@@ -59,7 +60,7 @@ function Row({ layer, index, labels, color, value, total, rate }: RowProps) {
                         title={`${name}\n${labels.module[layer.label]}`}
                         onClick={() => togglePin(id)}
                     >
-                        <span>{name}</span>
+                        <span>{withoutArguments(withoutTemplates(name))}</span>
                         <small>{place(labels, layer.label)}</small>
                     </button>
                 )}
@@ -96,6 +97,7 @@ export function LayerTable({ answer, layers, colors, at, total: all, metric, rat
     const last = answer.time.length - 1;
     const when = answer.time[at] ?? start;
     const unit = METRIC_UNIT[metric];
+    const atEnd = running.value && span.value?.open ? 'Now' : 'At the end';
     const stackedAreas = answer.by === 'self';
     return (
         <div class="functions-table">
@@ -103,7 +105,7 @@ export function LayerTable({ answer, layers, colors, at, total: all, metric, rat
                 <thead>
                     <tr>
                         <th scope="col">
-                            {at === last ? 'At the end' : `At ${shortSeconds(when, start, 1e6)}`}
+                            {at === last ? atEnd : `At ${shortSeconds(when, start, 1e6)}`}
                             <small> {clock(when)}</small>
                         </th>
                         <th scope="col" class="number">
@@ -124,13 +126,14 @@ export function LayerTable({ answer, layers, colors, at, total: all, metric, rat
                             color={colors[i] ?? null}
                             value={layer.values[at] ?? 0}
                             total={all}
+                            unit={unit}
                             rate={rate}
                         />
                     ))}
                 </tbody>
                 <tfoot>
                     <tr>
-                        <td>All{stackedAreas ? '' : ' (rows overlap)'}</td>
+                        <td>All {stackedAreas ? '' : <small>rows overlap</small>}</td>
                         <td class="number" data-testid="functions-total" data-value={all}>
                             {amount(all, unit)}
                             {rate ? '/s' : ''}

@@ -41,11 +41,12 @@ export function functionsChart(
 ): uPlot.Options {
     const fill = (i: number): string => {
         const look = hooks.look(i);
-        return withAlpha(colorOf(look), look.strong ? 0.9 : look.weak ? 0.25 : 0.62);
+        return withAlpha(colorOf(look), look.strong ? 0.95 : look.weak ? 0.3 : 0.72);
     };
     const line = (i: number): string => {
         const look = hooks.look(i);
-        return withAlpha(colorOf(look), look.weak ? 0.4 : 1);
+        const alpha = look.color === null && stackedAreas ? 0.4 : look.weak ? 0.4 : 1;
+        return withAlpha(colorOf(look), alpha);
     };
     return {
         ...chartOptions(width, height),
@@ -55,7 +56,7 @@ export function functionsChart(
             {},
             ...Array.from({ length: layers }, (_, i): uPlot.Series => ({
                 stroke: () => line(i),
-                width: stackedAreas ? 1 : 1.75,
+                width: stackedAreas ? 0.75 : 1.75,
                 points: { show: false },
                 ...(stackedAreas ? { fill: () => fill(i) } : {}),
             })),

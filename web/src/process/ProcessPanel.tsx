@@ -231,11 +231,13 @@ export function ProcessPanel() {
     ]);
     return (
         <div class="process-panel" data-testid="panel-process">
-            <Facts title="Process" rows={processRows(d)} testId="process-facts" />
-            <Facts title="Profile" rows={recorderRows(d)} testId="profile-facts" />
-            <Facts title="Totals at the end" rows={totals} testId="totals" />
-            <Losses of={d} />
-            <Marks of={d} />
+            <div class="fact-columns">
+                <Facts title="Process" rows={processRows(d)} testId="process-facts" />
+                <Facts title="Profile" rows={recorderRows(d)} testId="profile-facts" />
+                <Facts title="Totals at the end" rows={totals} testId="totals" />
+                <Losses of={d} />
+                <Marks of={d} />
+            </div>
             <Modules of={d} />
         </div>
     );

@@ -164,12 +164,10 @@ function SymbolNotice() {
     }
     return (
         <Notice id="notice-missing-symbols" tone="plain">
-            {missing.length === 1 ? 'A module has' : `${missing.length} modules have`} no debug
-            information, so {missing.length === 1 ? 'its' : 'their'} stacks lack functions or
-            lines. <code class="path">{first.path}</code>
-            {first.build_id ? <small class="build-id"> build-id {first.build_id}</small> : null}:{' '}
+            Names are missing in <code class="path">{first.path}</code>
+            {first.build_id ? <small class="build-id"> (build-id {first.build_id})</small> : null}:{' '}
             {first.hint}{' '}
-            {missing.length > 1 && <ToProcess>{`and ${missing.length - 1} more`}</ToProcess>}
+            {missing.length > 1 && <ToProcess>{`${missing.length - 1} more`}</ToProcess>}
         </Notice>
     );
 }

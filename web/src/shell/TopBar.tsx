@@ -14,7 +14,7 @@ const CONNECTION_WORDS = {
     gone: ['bad', 'server gone'],
 } as const;
 
-const THEME_WORDS: Record<Theme, string> = { auto: 'As the system', light: 'Light', dark: 'Dark' };
+const THEME_WORDS: Record<Theme, string> = { auto: 'System colours', light: 'Light', dark: 'Dark' };
 
 export function TopBar() {
     const [tone, words] = CONNECTION_WORDS[connection.value];

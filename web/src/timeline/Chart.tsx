@@ -54,8 +54,7 @@ export function Chart(props: ChartProps) {
         const u = chart.current;
         u?.batch(() => {
             u.setData(data, false);
-            u.setScale('x', { min, max });
-            u.redraw(true, true);
+            u.setScale('x', { min, max }); // draws anew, also when the scale is the same
         });
     }, [data, min, max]);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The chosen interval in words (start, end, length, clock times, change of live bytes), its ends
-// as text fields in seconds since the start of the run.
+// as text fields in seconds since the start of the run: shown to the millisecond, read to the
+// microsecond.
 
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { signed } from '../format';
 import { bounds, chooseInterval, columns, go, route, running, span } from '../state';
 import { clock, length, parseTime, seconds } from '../times';
@@ -22,8 +23,11 @@ function TimeField({ label, time, start, end, testId, onTime }: TimeFieldProps) 
     const [draft, setDraft] = useState<string | null>(null);
     const parsed = draft === null ? null : parseTime(draft, start, end);
     const wrong = parsed === undefined;
+    const shown = seconds(start + Math.round((time - start) / 1000) * 1000, start);
+    // A focused field stands still while the run goes on; only what was typed is taken.
+    const given = useRef('');
     const commit = (): void => {
-        if (draft !== null && parsed !== undefined) {
+        if (draft !== null && draft !== given.current && parsed !== undefined) {
             onTime(parsed);
         }
         setDraft(null);
@@ -37,17 +41,23 @@ function TimeField({ label, time, start, end, testId, onTime }: TimeFieldProps) 
                 inputMode="decimal"
                 spellcheck={false}
                 autocomplete="off"
-                value={draft ?? seconds(time, start)}
+                value={draft ?? shown}
                 aria-invalid={wrong}
                 title={`Seconds since the start of the run, or minutes:seconds, or "${end}"`}
                 data-testid={testId}
                 onInput={(event) => setDraft(event.currentTarget.value)}
+                onFocus={() => {
+                    given.current = shown;
+                    setDraft(shown);
+                }}
                 onBlur={commit}
                 onKeyDown={(event) => {
                     if (event.key === 'Enter') {
                         commit();
+                        event.currentTarget.blur();
                     } else if (event.key === 'Escape') {
                         setDraft(null);
+                        event.currentTarget.blur();
                     }
                 }}
             />

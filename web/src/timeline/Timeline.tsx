@@ -89,7 +89,7 @@ function Readout({ data, start }: { data: Columns; start: number }) {
     return (
         <dl class="readout" data-testid="timeline-readout" data-hover={at === null ? '0' : '1'}>
             <div class="when">
-                <dt>{at === null ? 'At the end' : 'At'}</dt>
+                <dt>{at !== null ? 'At' : running.value ? 'Now' : 'At the end'}</dt>
                 <dd>
                     {tick((time - start) / 1e6, 0.01)} <small>{clock(time)}</small>
                 </dd>

@@ -69,9 +69,9 @@ export function bytesChart(
         axes: [timeAxis(), valueAxis('bytes')],
         series: [
             {},
-            series('live', true, !hidden.has('live')),
-            series('usable', false, !hidden.has('usable')),
             series('rss', false, !hidden.has('rss')),
+            series('usable', false, !hidden.has('usable')),
+            series('live', true, !hidden.has('live')), // last: on top of the others
         ],
     };
 }
@@ -91,9 +91,9 @@ const sinceStart = (columns: Columns, start: number): number[] =>
 export function bytesData(columns: Columns, start: number): uPlot.AlignedData {
     return [
         sinceStart(columns, start),
-        columns.live_bytes,
-        columns.live_bytes.map((live, i) => live + (columns.overhead[i] as number)),
         columns.rss_bytes.map((rss) => (rss > 0 ? rss : null)),
+        columns.live_bytes.map((live, i) => live + (columns.overhead[i] as number)),
+        columns.live_bytes,
     ];
 }
 

@@ -119,7 +119,7 @@ function drawMarks(u: uPlot, pen: Pen, marks: OverlayMark[]): void {
             continue;
         }
         lastLine = x;
-        line(u, pen, x, withAlpha(p.mark, 0.7), [3, 3]);
+        line(u, pen, x, withAlpha(p.mark, 0.5), [2, 3]);
         const room = Math.min(LABEL_WIDTH * pen.scale, pen.left + pen.width - x - 4 * pen.scale);
         if (x < free || room < 24 * pen.scale) {
             continue;
