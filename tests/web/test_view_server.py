@@ -451,9 +451,9 @@ def slow_client():
             if time.monotonic() - byte_at > 1:
                 slow.recv(1)
                 byte_at = time.monotonic()
-        last = fast.next("snapshot", lambda d: d["snapshots"] >= steps)[2]
+        last = fast.next("snapshot", lambda d: d["snapshots"] == steps + 1)[2]
         print(f"# {steps} steps in {time.monotonic() - begin:.1f} s; RSS {before >> 20} to {server.rss() >> 20} MiB")
-        assert server.rss() - before < 24 << 20, (before, server.rss())
+        assert server.rss() - before < 24 << 20 or PATHS["sanitized"], (before, server.rss())
         assert server.get(f"/?token={server.token}")[0] == 200
         slow.settimeout(10)
         text, begin = b"", time.monotonic()
@@ -513,7 +513,7 @@ def connections():
         assert all(b"200" in s.recv(4096) for s in streams)
         assert server.get(f"/?token={server.token}")[0] == 200
         print(f"# 1,000 streams: RSS {server.rss() >> 20} MiB")
-        assert server.rss() < 150 << 20
+        assert server.rss() < 150 << 20 or PATHS["sanitized"]
         for s in streams:
             s.close()
         status, seconds = server.stop()
@@ -672,9 +672,11 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("memhawk", "library", "stepped"):
         parser.add_argument("--" + name, required=True, type=os.path.abspath)
+    parser.add_argument("--sanitized", action="store_true", help="memory says nothing")
     parser.add_argument("tests", nargs="*")
     arguments = parser.parse_args()
-    PATHS.update(memhawk=arguments.memhawk, library=arguments.library, stepped=arguments.stepped)
+    PATHS.update(memhawk=arguments.memhawk, library=arguments.library, stepped=arguments.stepped,
+                 sanitized=arguments.sanitized)
     chosen = [t for t in TESTS if not arguments.tests or t.__name__ in arguments.tests]
     failed = 0
     print(f"1..{len(chosen)}", flush=True)
@@ -688,6 +690,8 @@ def main():
             except Exception:  # pylint: disable=broad-except
                 print("# " + traceback.format_exc().rstrip().replace("\n", "\n# "))
                 verdict, failed = "not ok", failed + 1
+                with open(os.path.join(scratch, "server.err"), errors="replace", encoding="utf-8") as log:
+                    print("".join("# " + line for line in log.readlines()[-60:]), end="")
             print(f"{verdict} {number} - {function.__name__} ({time.monotonic() - begin:.1f} s)", flush=True)
     return 1 if failed else 0
 

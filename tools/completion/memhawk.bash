@@ -36,9 +36,10 @@ _memhawk_value() {
     --unwind) _memhawk_words "$2" cfi fp ;;
     --sysroot | --debug-dir) _memhawk_paths d "$2" ;;
     --output | -o) _memhawk_paths f "$2" ;;
-    --top | -n | --interval | -i | --depth | --filter | --window | -w | --max-* | --tolerance)
+    --top | -n | --interval | -i | --depth | --filter | --window | -w | --max-* | --tolerance | --port)
         COMPREPLY=()
         ;;
+    --listen) _memhawk_words "$2" 127.0.0.1 ::1 0.0.0.0 "${HOSTNAME:-}" ;;
     *) return 1 ;;
     esac
 }
@@ -71,7 +72,7 @@ _memhawk_run() {
     *)
         if [[ $1 == -* ]]; then
             _memhawk_words "$1" --output -o --interval -i --depth --follow --unwind --check \
-                --quiet -q --help -h --
+                --view --quiet -q --help -h --
         else
             mapfile -t COMPREPLY < <(compgen -c -- "$1")
         fi
@@ -132,15 +133,24 @@ _memhawk_check() {
     fi
 }
 
+_memhawk_view() {
+    ! _memhawk_value "$2" "$1" || return 0
+    if [[ $1 == -* ]]; then
+        _memhawk_words "$1" --port --listen --no-open --sysroot --debug-dir --debuginfod --help -h
+    else
+        _memhawk_profiles "$1"
+    fi
+}
+
 _memhawk_help() {
-    _memhawk_words "$1" run report info diff check help --help -h
+    _memhawk_words "$1" run view report info diff check help --help -h
 }
 
 _memhawk() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _memhawk_words "$current" run report info diff check help --help -h --version -V
+        _memhawk_words "$current" run view report info diff check help --help -h --version -V
     elif declare -F "_memhawk_${COMP_WORDS[1]}" >/dev/null; then
         "_memhawk_${COMP_WORDS[1]}" "$current" "$previous"
     fi
