@@ -103,7 +103,9 @@ export function loadProcess(): void {
     }
     loading = new AbortController();
     void loadDetail(id, loading.signal);
-    void loadTimeline(id, loading.signal);
+    if (state.process.peek()?.snapshots !== 0) {
+        void loadTimeline(id, loading.signal); // before the first snapshot there is none
+    }
 }
 
 /** The row of the list after a snapshot. Its sparkline is evenly spaced: it moves at its end. */

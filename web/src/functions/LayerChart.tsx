@@ -100,7 +100,7 @@ export function LayerChart({ answer, metric, growth, stale }: LayerChartProps) {
                     }
                     data={data}
                     min={from}
-                    max={Math.max(to, from + 1e-3)}
+                    max={Math.max(to, from + 1e-5)}
                     overlay={`${focused.value} ${pins.value.join()}`}
                     onChart={onChart}
                     testId="functions-chart"

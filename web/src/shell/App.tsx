@@ -66,24 +66,23 @@ function Panel({ view }: { view: View }) {
     }
 }
 
-function Process() {
+function Panels() {
+    if (process.value?.snapshots === 0) {
+        return null; // there is nothing to ask for; the timeline says so
+    }
     const view = route.value.view;
     return (
-        <>
-            <Header />
-            <Timeline />
-            <section class="card panel">
-                <Tabs />
-                <div
-                    role="tabpanel"
-                    id={`panel-${view}`}
-                    aria-labelledby={`tab-${view}`}
-                    data-testid="panel"
-                >
-                    <Panel view={view} key={process.value?.id} />
-                </div>
-            </section>
-        </>
+        <section class="card panel">
+            <Tabs />
+            <div
+                role="tabpanel"
+                id={`panel-${view}`}
+                aria-labelledby={`tab-${view}`}
+                data-testid="panel"
+            >
+                <Panel view={view} key={process.value?.id} />
+            </div>
+        </section>
     );
 }
 
@@ -95,7 +94,17 @@ export function App() {
             <Notices />
             <div class={`body${chosen && hasChoice() ? ' with-list' : ''}`}>
                 {chosen && <ProcessList />}
-                <main>{chosen ? <Process /> : <Empty />}</main>
+                <main>
+                    {chosen ? (
+                        <>
+                            <Header />
+                            <Timeline />
+                            <Panels />
+                        </>
+                    ) : (
+                        <Empty />
+                    )}
+                </main>
             </div>
         </div>
     );

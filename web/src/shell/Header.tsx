@@ -4,14 +4,14 @@
 
 import { bytes, count, share } from '../format';
 import type { Process, ProcessDetail } from '../api';
-import { bounds, columns, detail, peak, process } from '../state';
+import { bounds, columns, connection, detail, peak, process } from '../state';
 import { clock, dateAndClock, length, shortSeconds } from '../times';
 import { Download } from './Download';
 import { badgeOf, commandLine, coverageOf, coverageShares } from './facts';
 import type { Share } from './facts';
 
 export function StateBadge({ of }: { of: Process }) {
-    const badge = badgeOf(of);
+    const badge = badgeOf(of, connection.value !== 'gone');
     return (
         <span
             class={`badge ${badge.tone}`}
@@ -19,7 +19,7 @@ export function StateBadge({ of }: { of: Process }) {
             data-testid="state"
             data-state={of.state}
         >
-            {of.state === 'running' && <i class="pulse" aria-hidden="true" />}
+            {badge.tone === 'good' && <i class="pulse" aria-hidden="true" />}
             {badge.text}
         </span>
     );
@@ -85,6 +85,8 @@ function Fact({ name, value, small, testId, raw }: FactProps) {
     );
 }
 
+const blockWords = (n: number): string => `${count(n)} ${n === 1 ? 'block' : 'blocks'}`;
+
 function Figures({ of, more }: { of: Process; more: ProcessDetail | null }) {
     const run = bounds.value;
     const top = peak.value;
@@ -99,7 +101,7 @@ function Figures({ of, more }: { of: Process; more: ProcessDetail | null }) {
             <Fact
                 name={of.state === 'running' ? 'Live now' : 'Live at the end'}
                 value={bytes(of.live_bytes)}
-                {...(blocks === null ? {} : { small: `${count(blocks)} blocks` })}
+                {...(blocks === null ? {} : { small: blockWords(blocks) })}
                 testId="live-now"
                 raw={of.live_bytes}
             />
@@ -128,7 +130,7 @@ function Figures({ of, more }: { of: Process; more: ProcessDetail | null }) {
             <Fact
                 name="Snapshots"
                 value={count(of.snapshots)}
-                {...(more ? { small: `each ${length(more.interval_ms * 1000)}` } : {})}
+                {...(more?.interval_ms ? { small: `each ${length(more.interval_ms * 1000)}` } : {})}
                 testId="snapshots"
                 raw={of.snapshots}
             />

@@ -128,8 +128,8 @@ function DamageNotice() {
     }
     return (
         <Notice id="notice-damage" tone="bad">
-            The file is damaged at byte {count(first.offset)} ({first.message}). What lies before is
-            shown. <ToProcess>Details</ToProcess>
+            Not all of the file could be read: at byte {count(first.offset)}, {first.message}.
+            {damage.length > 1 ? ` ${damage.length - 1} more.` : ''} <ToProcess>Details</ToProcess>
         </Notice>
     );
 }

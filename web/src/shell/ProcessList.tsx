@@ -6,7 +6,7 @@
 import { useState } from 'preact/hooks';
 import { bytes } from '../format';
 import type { Process } from '../api';
-import { go, processId, processList } from '../state';
+import { connection, go, processId, processList } from '../state';
 import { badgeOf } from './facts';
 import { sparkPoints, treeOf } from './tree';
 
@@ -28,7 +28,7 @@ function Sparkline({ values }: { values: number[] }) {
 }
 
 function Row({ process: p, depth, onChosen }: { process: Process; depth: number; onChosen(): void }) {
-    const badge = badgeOf(p);
+    const badge = badgeOf(p, connection.value !== 'gone');
     const chosen = p.id === processId.value;
     return (
         <li>

@@ -13,7 +13,11 @@ export interface Badge {
     hint: string;
 }
 
-export function badgeOf(p: Pick<Process, 'state' | 'end'>): Badge {
+/** FOLLOWED: the server is there; without it nobody knows whether a program still runs. */
+export function badgeOf(p: Pick<Process, 'state' | 'end'>, followed = true): Badge {
+    if (p.state === 'running' && !followed) {
+        return { tone: 'plain', text: 'was running', hint: 'As of when memhawk view ended' };
+    }
     switch (p.state) {
         case 'running':
             return { tone: 'good', text: 'running', hint: 'The program runs; the page follows it' };

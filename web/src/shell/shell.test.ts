@@ -63,6 +63,7 @@ describe('facts of the header', () => {
         const tone = (state: Process['state'], end: string | null): string =>
             `${badgeOf({ state, end }).tone} ${badgeOf({ state, end }).text}`;
         expect(tone('running', null)).toBe('good running');
+        expect(badgeOf({ state: 'running', end: null }, false).text).toBe('was running');
         expect(tone('ended', 'exit status 0')).toBe('plain exit status 0');
         expect(tone('ended', 'exit status 30')).toBe('warn exit status 30');
         expect(tone('ended', 'signal 11')).toBe('warn signal 11');

@@ -86,6 +86,7 @@ function Readout({ data, start }: { data: Columns; start: number }) {
     const live = data.live_bytes[i] as number;
     const rss = data.rss_bytes[i] as number;
     const rate = perSecond[i];
+    const threads = data.threads[i] as number;
     return (
         <dl class="readout" data-testid="timeline-readout" data-hover={at === null ? '0' : '1'}>
             <div class="when">
@@ -114,10 +115,12 @@ function Readout({ data, start }: { data: Columns; start: number }) {
                 <dt>Allocations</dt>
                 <dd>{typeof rate === 'number' ? `${shortCount(rate)}/s` : '–'}</dd>
             </div>
-            <div>
-                <dt>Threads</dt>
-                <dd>{count(data.threads[i] as number)}</dd>
-            </div>
+            {threads > 0 && (
+                <div>
+                    <dt>Threads</dt>
+                    <dd>{count(threads)}</dd>
+                </div>
+            )}
         </dl>
     );
 }
@@ -312,9 +315,9 @@ interface ChartsProps {
 
 function TimelineCharts({ base, fine, start }: ChartsProps) {
     const data = useMemo(() => (fine ? join(base, fine) : base), [base, fine]);
-    const [hidden, setHidden] = useState<ReadonlySet<Curve>>(
-        () => new Set(curves.hiddenAtFirst(base)),
-    );
+    const [choice, setChoice] = useState<ReadonlySet<Curve> | null>(null);
+    const atFirst = useMemo(() => curves.hiddenAtFirst(base), [base]);
+    const hidden = choice ?? new Set(atFirst);
     const overlay = useOverlay(start, data);
     const newest = useRef({ overlay, data });
     newest.current = { overlay, data };
@@ -323,7 +326,7 @@ function TimelineCharts({ base, fine, start }: ChartsProps) {
     const second = useMemo(() => curves.secondData(data, start, what), [data, start, what]);
     const view = visible();
     const min = (view.from - start) / 1e6;
-    const max = Math.max((view.to - start) / 1e6, min + 1e-3);
+    const max = Math.max((view.to - start) / 1e6, min + 1e-5);
 
     const hooks = (large: boolean): curves.CurveHooks => ({
         draw: (u) => drawOverlay(u, newest.current.overlay, large),
@@ -337,7 +340,7 @@ function TimelineCharts({ base, fine, start }: ChartsProps) {
         if (!next.delete(curve)) {
             next.add(curve);
         }
-        setHidden(next);
+        setChoice(next);
     };
 
     return (

@@ -10,7 +10,7 @@ import { palette } from '../theme';
 const MINUTE = 60;
 const HOUR = 3600;
 export const TIME_STEPS = [
-    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15,
+    1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15,
     30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR,
     3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR, 48 * HOUR, 120 * HOUR, 240 * HOUR,
 ];
@@ -24,8 +24,9 @@ export const COUNT_STEPS = Array.from({ length: 16 }, (_, i) => 10 ** i).flatMap
 /** Seconds since the start on an axis with this step: "0.25 s", "1:30", "2:05:00". */
 export function tick(value: number, step: number): string {
     if (step < 1) {
-        const digits = Math.min(Math.ceil(-Math.log10(step) - 1e-9), 4);
-        return `${value.toFixed(digits)} s`;
+        const milli = step < 0.001;
+        const digits = Math.max(Math.ceil(-Math.log10(step) - 1e-9) - (milli ? 3 : 0), 0);
+        return milli ? `${(value * 1e3).toFixed(digits)} ms` : `${value.toFixed(digits)} s`;
     }
     if (value < MINUTE && step < MINUTE) {
         return `${Math.round(value)} s`;

@@ -103,8 +103,8 @@ export function secondData(columns: Columns, start: number, what: Chart): uPlot.
 }
 
 /**
- * Curves to leave out at first: an RSS many times the heap would press the heap's own curve flat
- * (the coverage bar tells it anyway). The user may switch it on.
+ * Curves to leave out until the user says otherwise: an RSS many times the heap would press the
+ * heap's own curve flat (the coverage bar tells it anyway).
  */
 export function hiddenAtFirst(columns: Columns): Curve[] {
     const highest = (values: number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
