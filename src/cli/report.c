@@ -43,7 +43,8 @@ enum {
 
 static const struct argp_option report_options[] = {
     {NULL, 0, NULL, 0, "What is shown:", 1},
-    {"at", KEY_AT, "peak|end|TIME", 0, "The state at this moment (default: peak)", 1},
+    {"at", KEY_AT, "peak|end|TIME", 0,
+     "The state at this moment (default: peak; for total-... and temporary: end)", 1},
     {"from", KEY_FROM, "TIME", 0, "What was added and what was removed since TIME", 1},
     {"to", KEY_TO, "TIME", 0, "The end of that interval (default: end)", 1},
     {"metric", 'm', "METRIC", 0, "Sort and size by: " METRICS " (default: live-bytes)", 1},

@@ -56,15 +56,24 @@ static int resolve_interval(const Session *session, const ReportOptions *options
     return r;
 }
 
+/* Figures that only grow are asked for as of the end; what was live, at its peak. */
+static const char *default_moment(Metric metric)
+{
+    bool grows =
+        metric == METRIC_TOTAL_BYTES || metric == METRIC_TOTAL_COUNT || metric == METRIC_TEMPORARY;
+    return grows ? "end" : "peak";
+}
+
 static int resolve_moment(const Session *session, const ReportOptions *options, ViewOptions *view)
 {
+    const char *at = options->at ? options->at : default_moment(options->metric);
     if (options->from || options->to)
         return resolve_interval(session, options, view);
-    if (!options->at || strcmp(options->at, "peak") == 0) {
+    if (strcmp(at, "peak") == 0) {
         view->at_ns = VIEW_AT_PEAK;
         return 0;
     }
-    return resolve(session, "--at", options->at, &view->at_ns);
+    return resolve(session, "--at", at, &view->at_ns);
 }
 
 static int explain(const Session *session, const ReportOptions *options, int code)

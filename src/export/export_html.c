@@ -261,7 +261,7 @@ static char *view_subtitle(const View *view)
                                         number_count(from, (int64_t)view->window->iterations),
                                     view->window->iterations == 1 ? "" : "s")
             : view->interval ? asprintf(&moment, "from %s to %s", from, to)
-                             : asprintf(&moment, "at %s%s", view->at_peak ? "the peak, " : "", to);
+                             : asprintf(&moment, "at %s%s", moment_words(view), to);
     if (n >= 0 &&
         asprintf(&text, "%s%s%s \xc2\xb7 pid %u%s%s \xc2\xb7 ran %s, %s", moment,
                  view->filter ? " \xc2\xb7 filter " : "", view->filter ? view->filter : "", p->pid,

@@ -193,6 +193,15 @@ int text_head_write(const View *view, FILE *out)
     return 0;
 }
 
+const char *moment_words(const View *view)
+{
+    int status;
+    if (view->at_peak)
+        return "the peak, ";
+    bool ended = profile_end(view->profile, &status) != END_UNKNOWN;
+    return ended && view->at_ns == profile_last_ns(view->profile) ? "the end, " : "";
+}
+
 void text_heading_write(const View *view, bool removed, FILE *out)
 {
     char sum[NUMBER_BYTES], from[NUMBER_BYTES], to[NUMBER_BYTES], *line = NULL;
@@ -218,7 +227,7 @@ void text_heading_write(const View *view, bool removed, FILE *out)
             : view->interval ? asprintf(&line, "%s %s from %s to %s: %s, %s stack%s", words,
                                         removed ? "removed" : "added", from, to, sum, count, s)
                              : asprintf(&line, "%s at %s%s: %s, %s stack%s", words,
-                                        view->at_peak ? "the peak, " : "", to, sum, count, s);
+                                        moment_words(view), to, sum, count, s);
     if (n < 0)
         return;
     line_write(view, line, "\033[1m", out);

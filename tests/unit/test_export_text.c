@@ -53,7 +53,7 @@ static void test_end(void **state)
     (void)state;
     check((ViewOptions){.at_ns = TIME_LAST},
           HEAD "\n"
-               "Live bytes at 5.50 s: 1.0 KiB, 4 stacks\n" COLUMNS
+               "Live bytes at the end, 5.50 s: 1.0 KiB, 4 stacks\n" COLUMNS
                " 58.6 %      600 B         6  std::vector<...>::push_back(int const&)  vector\n"
                "                              build(int)  app.cpp\n"
                "                              main  app.cpp\n"
@@ -171,7 +171,7 @@ static void test_empty(void **state)
     (void)state;
     fake_empty();
     char *text = report((ViewOptions){.at_ns = TIME_LAST});
-    assert_non_null(strstr(text, "Live bytes at 5.50 s: 0 B, 0 stacks\n  nothing\n"));
+    assert_non_null(strstr(text, "Live bytes at the end, 5.50 s: 0 B, 0 stacks\n  nothing\n"));
     free(text);
     fake_small();
 }

@@ -26,6 +26,15 @@ r --from 2 --to 1 v1
 for metric in live-bytes live-count total-bytes total-count temporary overhead; do
     r -m $metric --at end published
 done
+echo "--- without --at: what only grows as of the end, the rest at the peak"
+for metric in live-bytes live-count total-bytes total-count temporary overhead; do
+    r -n 1 -m $metric v1
+done
+r -n 1 -m total-bytes --at peak v1
+s 'for metric in live-bytes total-bytes; do memhawk report -m $metric -f json v1 2>/dev/null | python3 -c "
+import json, sys
+view = json.load(sys.stdin)[\"view\"]
+print(view[\"metric\"], view[\"at_peak\"], view[\"time_s\"])"; done'
 r -n 1 published
 r --top=1 --at end v1
 r -g line published
