@@ -30,8 +30,14 @@ const browser = await launch();
 async function withPage(parameters, use, look = {}) {
   const hash = new URLSearchParams(parameters).toString();
   const page = await openPage(browser, `${viewer.url}${hash ? `#${hash}` : ''}`, look);
-  await page.waitForSelector('[data-testid=header]');
-  await use(page);
+  try {
+    await page.waitForSelector('[data-testid=header]');
+    await use(page);
+  } catch (error) {
+    await picture(page, 'failed');
+    error.message += `\n${page.problems.join('\n')}`;
+    throw error;
+  }
   await closePage(page);
 }
 
@@ -346,15 +352,15 @@ const tests = {
           then[key.split('|')[0]] === row.self[0]));
       assert.ok(match, `no snapshot has ${JSON.stringify(then)}`);
       await page.mouse.move(5, 5);
-      await page.click('[data-testid=functions-by-total]');
+      await page.getByRole('radio', { name: 'With callees' }).click();
       await until('with callees', async () => (await byName()).main === LAST);
       const withCallees = functions(reported.at(-1), 'live-bytes');
       for (const [name, value] of await rows()) {
         const key = Object.keys(withCallees).find((k) => k.startsWith(`${name}|`));
         if (key) assert.equal(value, withCallees[key].total[0], name);
       }
-      await page.click('[data-testid=functions-by-self]');
-      await page.selectOption('[data-testid=functions-metric]', 'total-count');
+      await page.getByRole('radio', { name: 'Self' }).click();
+      await page.locator('[data-testid=panel-functions] select').first().selectOption('total-count');
       await until('counts', async () => (await byName()).handle_request === 30);
       // Pinned: its callers come below.
       await page.locator('[data-testid=functions-row]', { hasText: 'cache_put' }).locator('button.fn').click();
@@ -388,15 +394,18 @@ const tests = {
   },
 
   async downloads() {
-    await withPage({ show: 'change', from: at[2], to: at[9], g: 'line' }, async (page) => {
-      await waitTotals(page, [64400, 30000]);
-      const args = ['--from', rfc3339(at[2]), '--to', rfc3339(at[9]), '--granularity', 'line'];
+    await withPage({ show: 'change', from: at[2], to: at[8], g: 'line' }, async (page) => {
+      await waitTotals(page, [240 + 160, 30000]);
+      const args = ['--from', rfc3339(at[2]), '--to', rfc3339(at[8]), '--granularity', 'line'];
       const { formats } = await viewer.json('process', { id });
       for (const { name } of formats) {
         await page.click('[data-testid=download]');
         const link = page.locator(`[data-testid=download-${name}]`);
-        if (name === 'heaptrack') { // whole runs only: the next test
+        await link.waitFor();
+        if (name === 'heaptrack') { // holds whole runs only: below
+          await frames(page);
           await page.keyboard.press('Escape');
+          await link.waitFor({ state: 'detached' });
           continue;
         }
         const [file] = await Promise.all([page.waitForEvent('download'), link.click()]);
@@ -415,6 +424,143 @@ const tests = {
       const [file] = await Promise.all([page.waitForEvent('download'), page.click('[data-testid=download-heaptrack]')]);
       assert.ok(readFileSync(await file.path()).equals(memhawk('report', path, '--format', 'heaptrack')));
     });
+  },
+
+  async windows() {
+    await withPage({ view: 'windows' }, async (page) => {
+      const row = page.locator('.windows-panel tr[data-window=load]');
+      await row.waitFor();
+      const cell = async (column) => (await row.locator(`[data-column=${column}]`).getAttribute('data-value'));
+      // Four iterations of three blocks of 40 bytes, two of which are given back.
+      const wanted = { iterations: 4, 'each-allocations': 3, 'each-bytes': 120, peak_bytes: 120, allocations: 12,
+        bytes: 480, frees: 8, freed_bytes: 320, 'each-temporary': 0, stacks: 3, scope: 'thread' };
+      for (const [column, value] of Object.entries(wanted)) assert.equal(await cell(column), String(value), column);
+      await row.locator('button').click();
+      await waitTotals(page, [480]);
+      compareTable(await table(page), report(path, '--window', 'load', '--metric', 'total-bytes'), 'total-bytes', oneSided);
+      assert.equal((await routeNow(page)).window, 'load');
+      await picture(page, 'windows');
+      await page.click('[data-testid=download]');
+      const [file] = await Promise.all([page.waitForEvent('download'), page.click('[data-testid=download-json]')]);
+      assert.equal(JSON.parse(readFileSync(await file.path())).view.window.name, 'load');
+    });
+  },
+
+  async compare() {
+    const other = new Stepped(newFolder());
+    for (const line of ['cache 150', 'requests 5', 'nest 5']) await other.step(line);
+    await other.end();
+    const both = await Viewer.open(path, other.path);
+    const first = await both.process(program.pid), second = await both.process(other.pid);
+    const page = await openPage(browser, `${both.url}#${new URLSearchParams({ view: 'compare', p: first.id,
+      'before-at': at[2], after: first.id, 'after-at': at[9] })}`);
+    const rows = () => page.evaluate(() => [...document.querySelectorAll('.compare-changes tbody tr[data-kind]')]
+      .map((tr) => [tr.dataset.kind, ...[...tr.querySelectorAll('[data-value]')].map((td) => Number(td.dataset.value))].join(' ')));
+    const agrees = async (...args) => {
+      const diff = JSON.parse(memhawk('diff', ...args, '--metric', 'live-bytes', '--format', 'json'));
+      await waitTotals(page, [diff.before.values.live_bytes, diff.after.values.live_bytes]);
+      const wanted = diff.rows.map((row) => [row.kind, row.change, row.before?.values.live_bytes ?? 0,
+        row.after?.values.live_bytes ?? 0].join(' '));
+      assert.deepEqual((await rows()).sort(), wanted.sort());
+      return diff;
+    };
+    await agrees(path, '--from', rfc3339(at[2]), '--to', rfc3339(at[9]));
+    await route(page, { view: 'compare', p: first.id, 'before-at': 'end', after: second.id, 'after-at': 'end' });
+    const diff = await agrees(path, other.path, '--at', 'end');
+    assert.equal(diff.after.values.live_bytes - diff.before.values.live_bytes, 150000 + 240 - LAST);
+    // One row opened: its frames, and where it differs.
+    await page.locator('.compare-changes tbody tr[data-kind]').first().click();
+    assert.ok(await page.locator('.compare-frames li').count() > 3);
+    await picture(page, 'compare');
+    // A node of the graph says what it was before and after.
+    const answer = await both.json('compare', { id: first.id, at: 'end', id2: second.id, at2: 'end', metric: 'live-bytes' });
+    assert.ok(answer.labels.function.includes('insert_node'));
+    await page.locator('.compare-panel .flame-scroll').focus();
+    await page.keyboard.press('ArrowDown');
+    const said = await details(page);
+    assert.deepEqual([said.main['total before'], said.main['total after']], [LAST, 150240]);
+    assert.equal(said.main.change, 150240 - LAST);
+    await closePage(page);
+    await both.close();
+  },
+
+  async processes() {
+    const family = newFolder();
+    const parent = new Stepped(family);
+    await parent.step('cache 3');
+    const view = await Viewer.open(family);
+    await view.process(parent.pid, 1);
+    const page = await openPage(browser, view.url);
+    await page.waitForSelector('[data-testid=header]');
+    assert.equal(await page.locator('[data-testid=process-row]').count(), 0, 'one alone needs no list');
+    const rows = () => page.evaluate(() => [...document.querySelectorAll('[data-testid=process-row]')].map((row) =>
+      [row.dataset.depth, /(\d+) · (\w+)/.exec(row.querySelector('.who small').textContent).slice(1), row.querySelector('.how-much small').textContent].flat().join(' ')));
+    const { child: forked } = await parent.step('fork');
+    const { child: execed } = await parent.step('exec');
+    const wanted = [`0 ${parent.pid} running 2.9\u202fKiB`, `1 ${forked} running 12.7\u202fKiB`, `1 ${execed} running 6.8\u202fKiB`];
+    await until('three processes', async () => (await rows()).sort().join() === wanted.sort().join()).catch(async () => {
+      assert.deepEqual((await rows()).sort(), wanted.sort());
+    });
+    await picture(page, 'processes');
+    await page.locator('[data-testid=process-row]', { hasText: String(execed) }).click();
+    await until('the other process', async () => (await page.locator('[data-testid=pid]').innerText()) === `pid ${execed}`);
+    await waitTotals(page, [7000]);
+    assert.match(await page.locator('[data-testid=command-line]').innerText(), /stepped child$/);
+    await parent.step('reap');
+    await until('their ends', async () => (await rows()).filter((row) => /running/.test(row)).length === 1);
+    assert.match(await page.locator('[data-testid=header] [data-testid=state]').innerText(), /exit status 0/);
+    await page.goBack();
+    await until('the first again', async () => (await page.locator('[data-testid=pid]').innerText()) === `pid ${parent.pid}`);
+    await parent.end('exit 3');
+    await until('its end', async () => /exit status 3/.test(await page.locator('[data-testid=header] [data-testid=state]').innerText()));
+    await closePage(page);
+    await view.close();
+  },
+
+  /** Ticks come by themselves; how fast, the bench says: here only that it is at once for a person. */
+  async live() {
+    const runner = new Stepped(newFolder());
+    await runner.step('cache 10');
+    const view = await Viewer.open(runner.path);
+    const { id: own } = await view.process(runner.pid, 1);
+    const page = await openPage(browser, `${view.url}#show=moment`, { watch: true });
+    await waitTotals(page, [10000]);
+    await page.evaluate(() => {
+      window.seen = [];
+      const value = document.querySelector('[data-testid=live-now]');
+      new MutationObserver(() => requestAnimationFrame(() => window.seen.push([value.dataset.value, Date.now()])))
+        .observe(value, { attributes: true });
+    });
+    const late = [];
+    for (let i = 1; i <= 10; i++) {
+      const { time } = await runner.step('cache 1');
+      const wanted = String(10000 + i * 1000);
+      const seen = await until(`tick ${i}`, () => page.evaluate((w) => window.seen.find(([value]) => value === w), wanted));
+      late.push(seen[1] - Number(time / 1000000n));
+      await sleep(60);
+    }
+    const median = late.sort((a, b) => a - b)[5];
+    console.log(`    a tick is seen after ${median} ms (median), ${late.at(-1)} ms (most)`);
+    assert.ok(median < 500, `${late}`);
+    // The rest of the page follows too: graph, interval's end, number of snapshots.
+    await waitTotals(page, [20000]);
+    assert.equal(await reading(page, 'snapshots'), 11);
+    // An interval that ends at a moment stays; one that is open moves on.
+    const start = (await view.json('process', { id: own })).start;
+    await route(page, { show: 'change', from: start, to: Math.floor(Date.now() * 1000) });
+    await waitTotals(page, [20000, 0]);
+    await runner.step('cache 5');
+    await sleep(700);
+    await waitTotals(page, [20000, 0]);
+    await page.click('[data-testid=whole-run]');
+    await waitTotals(page, [25000, 0]);
+    await runner.step('drop 5');
+    await waitTotals(page, [20000, 0]);
+    await runner.end();
+    await until('the end', async () => (await page.locator('[data-testid=header] [data-testid=state]').getAttribute('data-state')) === 'ended');
+    assert.ok(await page.locator('[data-testid=follow]').isDisabled());
+    await closePage(page);
+    await view.close();
   },
 
   async widths() {

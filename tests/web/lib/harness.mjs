@@ -83,9 +83,9 @@ export async function until(what, check, milliseconds = 10000) {
 
 /** tests/programs/stepped under the recorder: a snapshot after each line, none by the clock. */
 export class Stepped {
-  constructor(folder = newFolder(), more = {}) {
+  constructor(folder = newFolder(), more = {}, executable = options.stepped) {
     this.folder = folder;
-    this.child = start(options.stepped, [], {
+    this.child = start(executable, [], {
       env: environment({ LD_PRELOAD: options.library, MEMHAWK_OUTPUT: folder,
         MEMHAWK_INTERVAL_MS: '3600000', ...more }),
     });
@@ -94,7 +94,10 @@ export class Stepped {
 
   get pid() { return this.child.pid; }
 
-  get path() { return join(this.folder, `memhawk_stepped_${this.pid}_protobuf.binpb`); }
+  get path() {
+    const mine = readdirSync(this.folder).find((name) => name.endsWith(`_${this.pid}_protobuf.binpb`));
+    return join(this.folder, mine ?? `memhawk_stepped_${this.pid}_protobuf.binpb`);
+  }
 
   /** Does one line. Returns when its snapshot was there, in ns as a BigInt, and the last child. */
   async step(line) {

@@ -14,16 +14,14 @@ export async function route(page, parameters) {
 export const routeNow = (page) => page.evaluate(() =>
   Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 
-const numbers = (text) => (text ?? '').split(' ').map(Number);
-
 /** Totals of what the flame graph shows, one a side, once nothing is being asked for. */
 export async function totals(page) {
   await settled(page);
-  return numbers(await page.locator('.flame-summary strong').first().getAttribute('data-totals'));
+  return page.evaluate(() => document.querySelector('.flame-summary strong')?.dataset.totals.split(' ').map(Number) ?? []);
 }
 
 export const settled = (page) => until('nothing is busy', () => page.evaluate(() =>
-  document.querySelector('.flame-summary strong, .placeholder, .panel-state') !== null &&
+  document.querySelector('[data-testid=panel]')?.childElementCount > 0 &&
   document.querySelector('[aria-busy=true], .panel-loading') === null));
 
 /** Waits until the flame graph's totals are these. */
