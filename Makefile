@@ -21,8 +21,13 @@ bootstrap:
 	@tools/bootstrap
 
 # prefix=/ makes the installed tree relocatable: bin, lib, include and share side by side.
+LAYOUT := --prefix=/ --libdir=lib --sysconfdir=etc
+HAS_LAYOUT = meson introspect --buildoptions $(BUILD) | python3 -c 'import json, sys; \
+	o = {x["name"]: x["value"] for x in json.load(sys.stdin)}; \
+	sys.exit((o["prefix"], o["libdir"], o["bindir"]) != ("/", "lib", "bin"))'
+
 $(BUILD)/build.ninja: | bootstrap
-	meson setup $(BUILD) --prefix=/ --libdir=lib --sysconfdir=etc
+	meson setup $(BUILD) $(LAYOUT)
 
 build: bootstrap $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -30,6 +35,8 @@ build: bootstrap $(BUILD)/build.ninja
 # What is tested is what is shipped: the same objects, less their debug sections. The symbol tables
 # stay, so that our own frames have names in other people's tools.
 stage: build
+	@$(HAS_LAYOUT) || { echo "stage: $(BUILD) was set up with another layout: now $(LAYOUT)" && \
+		meson configure $(BUILD) $(LAYOUT) --bindir=bin && ninja -C $(BUILD); }
 	@rm -rf $(STAGE) && mkdir -p $(STAGE)
 	@meson install -C $(BUILD) --no-rebuild --quiet --destdir $(abspath $(STAGE))
 	@strip --strip-debug $(STAGE)/lib/libmemhawk.so $(STAGE)/bin/memhawk
