@@ -17,7 +17,9 @@ export default defineConfig({
                 inlineDynamicImports: true,
                 entryFileNames: 'app.js',
                 assetFileNames: (asset) =>
-                    asset.names.some((name) => name.endsWith('.css')) ? 'app.css' : '[name][extname]',
+                    asset.names.some((name) => name.endsWith('.css'))
+                        ? 'app.css'
+                        : '[name][extname]',
             },
         },
     },

@@ -10,13 +10,21 @@ const route = (change: Partial<Route>): Route => ({ ...DEFAULT_ROUTE, ...change 
 describe('the chosen interval', () => {
     it.each([
         ['nothing chosen', {}, { from: 1000, to: 5000, whole: true, open: true }],
-        ['both ends', { from: 2000, to: 3000 }, { from: 2000, to: 3000, whole: false, open: false }],
+        [
+            'both ends',
+            { from: 2000, to: 3000 },
+            { from: 2000, to: 3000, whole: false, open: false },
+        ],
         ['open end', { from: 2000 }, { from: 2000, to: 5000, whole: false, open: true }],
         ['open start', { to: 3000 }, { from: 1000, to: 3000, whole: false, open: false }],
         ['sliding', { last: 1500 }, { from: 3500, to: 5000, whole: false, open: true }],
         ['longer than the run', { last: 9999 }, { from: 1000, to: 5000, whole: false, open: true }],
         ['outside', { from: 1, to: 9999 }, { from: 1000, to: 5000, whole: false, open: false }],
-        ['all after', { from: 7000, to: 8000 }, { from: 5000, to: 5000, whole: false, open: false }],
+        [
+            'all after',
+            { from: 7000, to: 8000 },
+            { from: 5000, to: 5000, whole: false, open: false },
+        ],
     ])('%s', (_name, change, expected) => {
         expect(resolveSpan(route(change), RUN)).toEqual(expected);
     });

@@ -89,7 +89,8 @@ export const interval = computed<Interval | null>(() => {
 /** For `revision` of the panels: the answer may have changed though the question did not. */
 export const revision = computed(() => {
     const r = route.value;
-    const moving = r.view === 'windows' || (r.show === 'moment' ? r.moment === null : r.to === null);
+    const moving =
+        r.view === 'windows' || (r.show === 'moment' ? r.moment === null : r.to === null);
     return namesVersion.value + (moving ? snapshotVersion.value : 0);
 });
 
@@ -173,4 +174,3 @@ export function forgetProcess(): void {
         symbols.value = { done: 0, total: 0 };
     });
 }
-

@@ -19,9 +19,10 @@ describe('seconds since the start', () => {
     });
 
     it('are rounded by the length of what is shown', () => {
-        expect(shortSeconds(START + 1_234_567, START, 500_000)).toBe('1.235 s');
-        expect(shortSeconds(START + 1_234_567, START, 5e6)).toBe('1.23 s');
-        expect(shortSeconds(START + 61_234_567, START, 5e8)).toBe('61 s');
+        expect(shortSeconds(START + 1_234_567, START, 5e6)).toBe('1.235 s');
+        expect(shortSeconds(START + 1_234_567, START, 5e7)).toBe('1.23 s');
+        expect(shortSeconds(START + 61_234_567, START, 5e8)).toBe('61.2 s');
+        expect(shortSeconds(START + 61_234_567, START, 5e9)).toBe('61 s');
     });
 });
 

@@ -12,7 +12,7 @@ export function seconds(time: number, start: number): string {
 
 /** Seconds since the start, rounded to what the length of the span makes worth reading. */
 export function shortSeconds(time: number, start: number, length: number): string {
-    const digits = length >= 1e8 ? 0 : length >= 1e7 ? 1 : length >= 1e6 ? 2 : 3;
+    const digits = length >= 1e9 ? 0 : length >= 1e8 ? 1 : length >= 1e7 ? 2 : 3;
     return `${((time - start) / 1e6).toFixed(digits)} s`;
 }
 

@@ -20,7 +20,15 @@ export function FunctionsPanel() {
     const { metric, granularity, by, top } = route.value;
     const pin = pins.value;
     const s = interval.value;
-    const ask = { metric, granularity, by, top, points: POINTS, ...s, ...(pin.length > 0 ? { pin } : {}) };
+    const ask = {
+        metric,
+        granularity,
+        by,
+        top,
+        points: POINTS,
+        ...s,
+        ...(pin.length > 0 ? { pin } : {}),
+    };
     const key = id === null ? null : JSON.stringify([id, ask]);
     const query = useQuery(key, revision.value, async (signal) => ({
         answer: await api.series(id as number, ask, signal),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the panel of functions over time shows: metric, self or with callees, functions or lines, how
-// many.
+// What the panel of functions over time shows: metric, self or with callees, functions or lines,
+// how many.
 
 import { METRICS } from '../api';
 import type { Metric } from '../api';
@@ -41,8 +41,16 @@ export function FunctionsToolbar({ growth, onGrowth }: ToolbarProps) {
                     name="Attribution"
                     value={r.by}
                     choices={[
-                        { value: 'self', text: 'Self', hint: 'Memory that the function itself asked for' },
-                        { value: 'total', text: 'With callees', hint: 'Memory asked for below it, too; rows overlap' },
+                        {
+                            value: 'self',
+                            text: 'Self',
+                            hint: 'Memory that the function itself asked for',
+                        },
+                        {
+                            value: 'total',
+                            text: 'With callees',
+                            hint: 'Memory asked for below it, too; rows overlap',
+                        },
                     ]}
                     onChoose={(by) => go({ by })}
                 />

@@ -36,10 +36,7 @@ export function LayerChart({ answer, metric, growth, stale }: LayerChartProps) {
         () => (stackedAreas ? stacked(layers) : layers.map((layer) => layer.values)),
         [layers, stackedAreas],
     );
-    const total = useMemo(
-        () => layersTotal(answer, metric, growth),
-        [answer, metric, growth],
-    );
+    const total = useMemo(() => layersTotal(answer, metric, growth), [answer, metric, growth]);
     const ids = layers.map((layer) => layer.id).filter((id): id is number => id !== null);
     const colors = colorIndices(memory.current, ids);
     const colorOf = (layer: Layer): number | null =>

@@ -49,26 +49,32 @@ function Row({ layer, index, labels, color, value, total, unit, rate }: RowProps
             }}
         >
             <td class="name">
-                <i class="swatch" aria-hidden="true" style={{ background: layerColor(color) }} />
-                {id === null || layer.label === null ? (
-                    <span class="fn soft">All other {route.value.granularity}s</span>
-                ) : (
-                    <button
-                        type="button"
-                        class="fn"
-                        aria-pressed={layer.pinned}
-                        title={`${name}\n${labels.module[layer.label]}`}
-                        onClick={() => togglePin(id)}
-                    >
-                        <span>{withoutArguments(withoutTemplates(name))}</span>
-                        <small>{place(labels, layer.label)}</small>
-                    </button>
-                )}
-                {layer.pinned && (
-                    <span class="pin" title="Pinned">
-                        pinned
-                    </span>
-                )}
+                <div>
+                    <i
+                        class="swatch"
+                        aria-hidden="true"
+                        style={{ background: layerColor(color) }}
+                    />
+                    {id === null || layer.label === null ? (
+                        <span class="fn soft">All other {route.value.granularity}s</span>
+                    ) : (
+                        <button
+                            type="button"
+                            class="fn"
+                            aria-pressed={layer.pinned}
+                            title={`${name}\n${labels.module[layer.label]}`}
+                            onClick={() => togglePin(id)}
+                        >
+                            <span>{withoutArguments(withoutTemplates(name))}</span>
+                            <small>{place(labels, layer.label)}</small>
+                        </button>
+                    )}
+                    {layer.pinned && (
+                        <span class="pin" title="Pinned">
+                            pinned
+                        </span>
+                    )}
+                </div>
             </td>
             <td class="number" title={exact(value, unit)} data-value={value}>
                 {amount(value, unit)}
@@ -105,7 +111,7 @@ export function LayerTable({ answer, layers, colors, at, total: all, metric, rat
                 <thead>
                     <tr>
                         <th scope="col">
-                            {at === last ? atEnd : `At ${shortSeconds(when, start, 1e6)}`}
+                            {at === last ? atEnd : `At ${shortSeconds(when, start, when - start)}`}
                             <small> {clock(when)}</small>
                         </th>
                         <th scope="col" class="number">

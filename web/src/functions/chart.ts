@@ -50,16 +50,18 @@ export function functionsChart(
     };
     return {
         ...chartOptions(width, height),
-        padding: [10, 12, 0, 0],
         axes: [timeAxis(), valueAxis(unit)],
         series: [
             {},
-            ...Array.from({ length: layers }, (_, i): uPlot.Series => ({
-                stroke: () => line(i),
-                width: stackedAreas ? 0.75 : 1.75,
-                points: { show: false },
-                ...(stackedAreas ? { fill: () => fill(i) } : {}),
-            })),
+            ...Array.from(
+                { length: layers },
+                (_, i): uPlot.Series => ({
+                    stroke: () => line(i),
+                    width: stackedAreas ? 0.75 : 1.75,
+                    points: { show: false },
+                    ...(stackedAreas ? { fill: () => fill(i) } : {}),
+                }),
+            ),
         ],
         bands: stackedAreas
             ? Array.from({ length: Math.max(layers - 1, 0) }, (_, i) => ({

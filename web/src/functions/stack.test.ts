@@ -61,9 +61,20 @@ describe('layers', () => {
 describe('colours', () => {
     it('stay with their function', () => {
         const memory = new Map<number, number>();
-        expect([...colorIndices(memory, [9, 8, 7])]).toEqual([[9, 0], [8, 1], [7, 2]]);
-        expect([...colorIndices(memory, [7, 9])]).toEqual([[7, 2], [9, 0]]);
-        expect([...colorIndices(memory, [7, 9, 6])]).toEqual([[7, 2], [9, 0], [6, 1]]);
+        expect([...colorIndices(memory, [9, 8, 7])]).toEqual([
+            [9, 0],
+            [8, 1],
+            [7, 2],
+        ]);
+        expect([...colorIndices(memory, [7, 9])]).toEqual([
+            [7, 2],
+            [9, 0],
+        ]);
+        expect([...colorIndices(memory, [7, 9, 6])]).toEqual([
+            [7, 2],
+            [9, 0],
+            [6, 1],
+        ]);
     });
 
     it('are never shared by two that are shown', () => {

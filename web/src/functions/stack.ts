@@ -105,7 +105,10 @@ export function nearest(
  * Colours that stay with their function while others come and go: a free index for each new id,
  * the lowest that no shown id has. Changes MEMORY.
  */
-export function colorIndices(memory: Map<number, number>, ids: readonly number[]): Map<number, number> {
+export function colorIndices(
+    memory: Map<number, number>,
+    ids: readonly number[],
+): Map<number, number> {
     const taken = new Set<number>();
     for (const id of ids) {
         const index = memory.get(id);

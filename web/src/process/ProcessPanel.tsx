@@ -124,11 +124,9 @@ function Marks({ of }: { of: ProcessDetail }) {
                         <button
                             type="button"
                             class="link"
-                            onClick={() =>
-                                go({ view: 'flame', show: 'moment', moment: mark.time })
-                            }
+                            onClick={() => go({ view: 'flame', show: 'moment', moment: mark.time })}
                         >
-                            {shortSeconds(mark.time, of.start, 1e6)}
+                            {shortSeconds(mark.time, of.start, of.last - of.start)}
                         </button>{' '}
                         {mark.text} <small>{clock(mark.time)}</small>
                     </li>
@@ -165,8 +163,8 @@ function ModuleRow({ module: m, start }: { module: Module; start: number }) {
                 <code class="build-id">{m.build_id || '–'}</code>
             </td>
             <td class="number">
-                {shortSeconds(Math.max(m.loaded, start), start, 1e6)}
-                {m.unloaded ? ` – ${shortSeconds(m.unloaded, start, 1e6)}` : ''}
+                {shortSeconds(Math.max(m.loaded, start), start, 5e7)}
+                {m.unloaded ? ` – ${shortSeconds(m.unloaded, start, 5e7)}` : ''}
             </td>
         </tr>
     );
@@ -225,10 +223,9 @@ export function ProcessPanel() {
     if (!d) {
         return <div class="placeholder tall">Loading …</div>;
     }
-    const totals = METRICS.map((metric): Entry => [
-        METRIC_NAME[metric],
-        exact(d.metrics[metric], METRIC_UNIT[metric]),
-    ]);
+    const totals = METRICS.map(
+        (metric): Entry => [METRIC_NAME[metric], exact(d.metrics[metric], METRIC_UNIT[metric])],
+    );
     return (
         <div class="process-panel" data-testid="panel-process">
             <div class="fact-columns">

@@ -19,7 +19,8 @@ function Waiting({ folders }: { folders: string[] }) {
             <h1>Waiting for programs</h1>
             <p>
                 The page shows each program that writes its profile to
-                {folders.length > 1 ? ' one of these folders' : ' this folder'}, as soon as it starts:
+                {folders.length > 1 ? ' one of these folders' : ' this folder'}, as soon as it
+                starts:
             </p>
             <ul class="folders">
                 {folders.map((path) => (
@@ -58,7 +59,7 @@ function Unanswered({ message, forbidden }: { message: string; forbidden: boolea
             <h1>{forbidden ? 'This address is not valid any more' : 'No answer'}</h1>
             <p>
                 {forbidden
-                    ? 'Each memhawk view has a token of its own in its address. Open the address that it printed when it started.'
+                    ? 'Each memhawk view has a token of its own in its address. Open the one that it printed.'
                     : message}
             </p>
             <button type="button" data-testid="reconnect" onClick={reconnect}>

@@ -108,7 +108,9 @@ function Figures({ of, more }: { of: Process; more: ProcessDetail | null }) {
             <Fact
                 name="Peak"
                 value={bytes(top?.live_bytes ?? of.peak_bytes)}
-                {...(top ? { small: `at ${shortSeconds(top.time, of.start, 1e6)}` } : {})}
+                {...(top
+                    ? { small: `at ${shortSeconds(top.time, of.start, of.last - of.start)}` }
+                    : {})}
                 testId="peak"
                 raw={top?.live_bytes ?? of.peak_bytes}
             />

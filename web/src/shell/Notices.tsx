@@ -71,7 +71,8 @@ function ConnectionNotice() {
     const last = process.value?.last;
     return (
         <Notice id="notice-gone" tone="bad" lasting>
-            <b>memhawk view has ended.</b> {last ? `The page shows what was there at ${clock(last)}; ` : ''}
+            <b>memhawk view has ended.</b>{' '}
+            {last ? `The page shows what was there at ${clock(last)}; ` : ''}
             new questions are not answered. Start it again and open the address that it prints.{' '}
             <button type="button" data-testid="reconnect" onClick={reconnect}>
                 Try again
@@ -165,8 +166,9 @@ function SymbolNotice() {
     return (
         <Notice id="notice-missing-symbols" tone="plain">
             Names are missing in <code class="path">{first.path}</code>
-            {first.build_id ? <small class="build-id"> (build-id {first.build_id})</small> : null}:{' '}
-            {first.hint}{' '}
+            {first.build_id ? (
+                <small class="build-id"> (build-id {first.build_id})</small>
+            ) : null}: {first.hint}{' '}
             {missing.length > 1 && <ToProcess>{`${missing.length - 1} more`}</ToProcess>}
         </Notice>
     );

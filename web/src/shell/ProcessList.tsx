@@ -27,7 +27,15 @@ function Sparkline({ values }: { values: number[] }) {
     );
 }
 
-function Row({ process: p, depth, onChosen }: { process: Process; depth: number; onChosen(): void }) {
+function Row({
+    process: p,
+    depth,
+    onChosen,
+}: {
+    process: Process;
+    depth: number;
+    onChosen(): void;
+}) {
     const badge = badgeOf(p, connection.value !== 'gone');
     const chosen = p.id === processId.value;
     return (

@@ -31,7 +31,8 @@ export function Tabs() {
     const shown = WORDS.filter(([name]) => name !== 'windows' || windows > 0 || view === 'windows');
     const move = (event: KeyboardEvent, i: number): void => {
         const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-        const next = step === undefined ? undefined : shown[(i + step + shown.length) % shown.length];
+        const next =
+            step === undefined ? undefined : shown[(i + step + shown.length) % shown.length];
         if (next) {
             event.preventDefault();
             go({ view: next[0] });

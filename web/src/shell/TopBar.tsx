@@ -26,7 +26,11 @@ export function TopBar() {
                 </svg>
                 MemHawk
             </span>
-            <span class={`link-state ${tone}`} data-testid="connection" data-state={connection.value}>
+            <span
+                class={`link-state ${tone}`}
+                data-testid="connection"
+                data-state={connection.value}
+            >
                 <i class={`dot ${tone}`} aria-hidden="true" /> {words}
             </span>
             <span class="version soft">{processList.value?.memhawk}</span>

@@ -31,13 +31,13 @@ export function badgeOf(p: Pick<Process, 'state' | 'end'>, followed = true): Bad
             return {
                 tone: 'bad',
                 text: 'killed',
-                hint: 'The process is gone without an end of its profile: what came after the last snapshot is not known',
+                hint: 'The process is gone and its profile has no end: after the last snapshot it is blank',
             };
         default:
             return {
                 tone: 'warn',
                 text: 'state unknown',
-                hint: 'The profile has no end and its process is not on this machine (or in a container)',
+                hint: 'The profile has no end, and its process is on another machine or in a container',
             };
     }
 }
@@ -107,6 +107,7 @@ export function commandLine(args: string[] | string): string {
     if (typeof args === 'string') {
         return args;
     }
-    const word = (text: string): string => (/^[^\s'"\\]+$/.test(text) ? text : JSON.stringify(text));
+    const word = (text: string): string =>
+        /^[^\s'"\\]+$/.test(text) ? text : JSON.stringify(text);
     return args.map(word).join(' ');
 }

@@ -10,7 +10,12 @@ describe('the report command', () => {
     const text = '2026-11-29T20:13:35.795262999Z';
     it.each([
         ['peak of the run', { mode: 'peak' }, null, 'memhawk report f.binpb'],
-        ['peak of an interval', { mode: 'peak', from: 1, to: 2 }, T, `memhawk report --at ${text} f.binpb`],
+        [
+            'peak of an interval',
+            { mode: 'peak', from: 1, to: 2 },
+            T,
+            `memhawk report --at ${text} f.binpb`,
+        ],
         ['moment', { mode: 'moment', at: T }, null, `memhawk report --at ${text} f.binpb`],
         ['end', { mode: 'moment', at: 'end' }, null, 'memhawk report --at end f.binpb'],
         ['run', { mode: 'between' }, null, 'memhawk report --from start f.binpb'],
@@ -32,7 +37,10 @@ describe('the report command', () => {
 
     it('quotes for the shell', () => {
         expect(['a/b-1.c', '', '$(rm)', '-x y'].map(quoted)).toEqual([
-            'a/b-1.c', "''", "'$(rm)'", "'-x y'",
+            'a/b-1.c',
+            "''",
+            "'$(rm)'",
+            "'-x y'",
         ]);
     });
 });
@@ -40,7 +48,9 @@ describe('the report command', () => {
 describe('the tree of processes', () => {
     const p = (id: number, parent_id: number | null): Process => ({ id, parent_id }) as Process;
     const shape = (list: Process[]): string =>
-        treeOf(list).map((row) => `${row.depth}:${row.process.id}`).join(' ');
+        treeOf(list)
+            .map((row) => `${row.depth}:${row.process.id}`)
+            .join(' ');
     it('has children below their parents', () => {
         expect(shape([p(1, null), p(2, null), p(3, 1), p(4, 3)])).toBe('0:1 1:3 2:4 0:2');
     });

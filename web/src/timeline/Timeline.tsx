@@ -4,35 +4,32 @@
 // the route; what is in view (zoom) and which curves are shown are its own. A view that is not the
 // whole run is asked for in more detail, which is joined into the columns of the run.
 
-import { signal } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { api, isAbort } from '../api';
-import { bytes, count } from '../format';
 import { loadProcess } from '../live';
-import type { Chart as ChartName } from '../route';
-import { bounds, chooseInterval, columns, detail, go, peak, process, route } from '../state';
-import { running, span, timelineError } from '../state';
-import { clock, length } from '../times';
-import { shortCount, tick } from './axes';
+import { bounds, columns, detail, peak, process, route, span, timelineError } from '../state';
+import { length } from '../times';
 import { Chart } from './Chart';
-import { columnsOf, join, peakIndex, rates } from './columns';
+import { columnsOf, join, peakIndex } from './columns';
 import type { Columns } from './columns';
+import { Buttons, CHART_WORDS, CurveSwitches, SecondChoice } from './Controls';
 import * as curves from './curves';
 import type { Curve } from './curves';
 import { listenGestures, pressKey } from './gestures';
-import { preview, showAll, timelineHost as host, visible, zoom } from './host';
-import { viewAround } from './interval';
+import { preview, timelineHost, visible, zoom } from './host';
 import { IntervalBar } from './IntervalBar';
 import { drawOverlay } from './overlay';
 import type { OverlayState } from './overlay';
+import { cursorTime, Readout } from './Readout';
 
+const KEYS =
+    'Timeline: arrow keys move the interval, with shift they size it, plus and minus zoom, ' +
+    'Escape shows the whole run';
 const HEIGHT = 210;
 const SECOND_HEIGHT = 74;
 const DETAIL_DELAY_MS = 120;
 const DETAIL_POINTS = 1600;
-
-const cursorTime = signal<number | null>(null);
 
 /** More points of the view, once it stays for a moment. */
 function useDetail(id: number | null): Columns | null {
@@ -75,176 +72,6 @@ function useFollowingView(): void {
         }
         before.current = end;
     }, [end]);
-}
-
-function Readout({ data, start }: { data: Columns; start: number }) {
-    const perSecond = useMemo(() => rates(data.time, data.total_count), [data]);
-    const at = cursorTime.value;
-    const found = at === null ? data.time.length - 1 : data.time.indexOf(at);
-    const i = found < 0 ? data.time.length - 1 : found;
-    const time = data.time[i] as number;
-    const live = data.live_bytes[i] as number;
-    const rss = data.rss_bytes[i] as number;
-    const rate = perSecond[i];
-    const threads = data.threads[i] as number;
-    return (
-        <dl class="readout" data-testid="timeline-readout" data-hover={at === null ? '0' : '1'}>
-            <div class="when">
-                <dt>{at !== null ? 'At' : running.value ? 'Now' : 'At the end'}</dt>
-                <dd>
-                    {tick((time - start) / 1e6, 0.01)} <small>{clock(time)}</small>
-                </dd>
-            </div>
-            <div>
-                <dt>Live</dt>
-                <dd data-testid="readout-live">{bytes(live)}</dd>
-            </div>
-            <div>
-                <dt>Usable</dt>
-                <dd>{bytes(live + (data.overhead[i] as number))}</dd>
-            </div>
-            <div>
-                <dt>RSS</dt>
-                <dd>{rss > 0 ? bytes(rss) : 'not known'}</dd>
-            </div>
-            <div>
-                <dt>Blocks</dt>
-                <dd>{count(data.live_count[i] as number)}</dd>
-            </div>
-            <div>
-                <dt>Allocations</dt>
-                <dd>{typeof rate === 'number' ? `${shortCount(rate)}/s` : '–'}</dd>
-            </div>
-            {threads > 0 && (
-                <div>
-                    <dt>Threads</dt>
-                    <dd>{count(threads)}</dd>
-                </div>
-            )}
-        </dl>
-    );
-}
-
-function CurveSwitches({
-    hidden,
-    onToggle,
-}: {
-    hidden: ReadonlySet<Curve>;
-    onToggle(curve: Curve): void;
-}) {
-    return (
-        <div class="switches" role="group" aria-label="Curves">
-            {curves.CURVES.map((curve) => (
-                <button
-                    key={curve}
-                    type="button"
-                    class={`switch curve-${curve}`}
-                    aria-pressed={!hidden.has(curve)}
-                    title={curves.CURVE_HINT[curve]}
-                    data-testid={`curve-${curve}`}
-                    onClick={() => onToggle(curve)}
-                >
-                    <i aria-hidden="true" />
-                    {curves.CURVE_NAME[curve]}
-                </button>
-            ))}
-        </div>
-    );
-}
-
-const CHART_WORDS: Record<ChartName, string> = {
-    rate: 'Allocations per second',
-    count: 'Live blocks',
-    none: 'No second chart',
-};
-
-function SecondChoice() {
-    return (
-        <label class="field">
-            <span>Below</span>
-            <select
-                value={route.value.chart}
-                data-testid="timeline-second"
-                onChange={(event) => go({ chart: event.currentTarget.value as ChartName }, 'replace')}
-            >
-                {(Object.keys(CHART_WORDS) as ChartName[]).map((name) => (
-                    <option key={name} value={name}>
-                        {CHART_WORDS[name]}
-                    </option>
-                ))}
-            </select>
-        </label>
-    );
-}
-
-function toPeak(): void {
-    const top = peak.peek();
-    const run = bounds.peek();
-    const now = span.peek();
-    if (top && run && now) {
-        const from = now.from < top.time ? now.from : run.from;
-        chooseInterval(from <= run.from ? null : from, top.time);
-    }
-}
-
-function toggleFollow(): void {
-    const now = span.peek();
-    const r = route.peek();
-    if (!now) {
-        return;
-    }
-    if (now.open) {
-        chooseInterval(now.whole ? null : now.from, now.to);
-    } else if (r.from === null) {
-        showAll();
-    } else {
-        go({ from: null, to: null, last: now.to - now.from });
-    }
-}
-
-function Buttons() {
-    const s = span.value;
-    const live = running.value;
-    return (
-        <div class="buttons" role="group" aria-label="Interval">
-            <button
-                type="button"
-                data-testid="whole-run"
-                aria-pressed={s?.whole ?? false}
-                onClick={showAll}
-            >
-                Whole run
-            </button>
-            <button
-                type="button"
-                data-testid="follow"
-                disabled={!live}
-                aria-pressed={live && (s?.open ?? false)}
-                title={live ? 'Keep the end of the interval at now' : 'The program has ended'}
-                onClick={toggleFollow}
-            >
-                Follow
-            </button>
-            <button
-                type="button"
-                data-testid="to-peak"
-                title="From the start of the interval (or of the run) to the peak"
-                onClick={toPeak}
-            >
-                To peak
-            </button>
-            <button
-                type="button"
-                data-testid="zoom-interval"
-                disabled={!s || (s.whole && zoom.value === null)}
-                onClick={() => {
-                    zoom.value = s && !s.whole && bounds.value ? viewAround(s, bounds.value) : null;
-                }}
-            >
-                {s?.whole && zoom.value ? 'Zoom out' : 'Zoom to it'}
-            </button>
-        </div>
-    );
 }
 
 function useOverlay(start: number, data: Columns): OverlayState {
@@ -334,7 +161,7 @@ function TimelineCharts({ base, fine, start }: ChartsProps) {
             cursorTime.value = index === null ? null : (newest.current.data.time[index] ?? null);
         },
     });
-    const listen = (u: uPlot): void => listenGestures(u, host);
+    const listen = (u: uPlot): void => listenGestures(u, timelineHost);
     const toggle = (curve: Curve): void => {
         const next = new Set(hidden);
         if (!next.delete(curve)) {
@@ -357,10 +184,9 @@ function TimelineCharts({ base, fine, start }: ChartsProps) {
                 tabIndex={0}
                 role="group"
                 data-testid="timeline-charts"
-                aria-label="Timeline: arrow keys move the interval, with shift they size it, plus and
-                    minus zoom, Escape shows the whole run"
+                aria-label={KEYS}
                 onKeyDown={(event) => {
-                    if (pressKey(event, host)) {
+                    if (pressKey(event, timelineHost)) {
                         event.preventDefault();
                     }
                 }}

@@ -4,15 +4,50 @@
 // start of the run; ticks are those of a clock (15 s, 5 min), bytes step in powers of two.
 
 import type uPlot from 'uplot';
-import { bytes } from '../format';
 import { palette } from '../theme';
 
 const MINUTE = 60;
 const HOUR = 3600;
 export const TIME_STEPS = [
-    1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15,
-    30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR,
-    3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR, 48 * HOUR, 120 * HOUR, 240 * HOUR,
+    1e-6,
+    2e-6,
+    5e-6,
+    1e-5,
+    2e-5,
+    5e-5,
+    0.0001,
+    0.0002,
+    0.0005,
+    0.001,
+    0.002,
+    0.005,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1,
+    2,
+    5,
+    10,
+    15,
+    30,
+    MINUTE,
+    2 * MINUTE,
+    5 * MINUTE,
+    10 * MINUTE,
+    15 * MINUTE,
+    30 * MINUTE,
+    HOUR,
+    2 * HOUR,
+    3 * HOUR,
+    6 * HOUR,
+    12 * HOUR,
+    24 * HOUR,
+    48 * HOUR,
+    120 * HOUR,
+    240 * HOUR,
 ];
 export const BYTE_STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
 export const COUNT_STEPS = Array.from({ length: 16 }, (_, i) => 10 ** i).flatMap((n) => [
@@ -51,9 +86,16 @@ export function shortCount(value: number): string {
     return `${unit === 0 ? Math.round(rest * 100) / 100 : Math.round(rest * 10) / 10}${units[unit]}`;
 }
 
-/** Bytes on an axis: whole units where the step allows. */
+/** Bytes on an axis: as many decimals as the powers of two of its ticks need, two at most. */
 export function shortBytes(value: number): string {
-    return bytes(value).replace(/\.0(?=\D)/, '');
+    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+    let unit = 0;
+    let rest = value;
+    while (rest >= 1024 && unit < units.length - 1) {
+        rest /= 1024;
+        unit++;
+    }
+    return `${Math.round(rest * 100) / 100}\u202f${units[unit]}`;
 }
 
 const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
@@ -103,7 +145,7 @@ export function chartOptions(width: number, height: number): Omit<uPlot.Options,
         width: Math.max(width, 50),
         height,
         legend: { show: false },
-        padding: [10, 12, 0, 0],
+        padding: [10, 22, 0, 0],
         scales: { x: { time: false }, y: { range: fromZero } },
         cursor: { drag: { x: false, y: false, setScale: false }, y: false },
     };

@@ -65,7 +65,7 @@ export function bytesChart(
 ): uPlot.Options {
     return {
         ...withHooks(chartOptions(width, height), hooks),
-        padding: [LABEL_HEIGHT + 2, 12, 0, 0],
+        padding: [LABEL_HEIGHT + 2, 22, 0, 0],
         axes: [timeAxis(), valueAxis('bytes')],
         series: [
             {},
@@ -79,7 +79,7 @@ export function bytesChart(
 export function secondChart(width: number, height: number, hooks: CurveHooks): uPlot.Options {
     return {
         ...withHooks(chartOptions(width, height), hooks),
-        padding: [4, 12, 4, 0],
+        padding: [4, 22, 4, 0],
         axes: [timeAxis(false), valueAxis('count', 22)],
         series: [{}, series('count', true)],
     };

@@ -71,5 +71,7 @@ describe('ticks of the axes', () => {
         expect([0, 950, 1200, 1_000_000].map(shortCount)).toEqual(['0', '950', '1.2k', '1M']);
         expect(shortBytes(16 * 1024 * 1024)).toBe('16\u202fMiB');
         expect(shortBytes(1.5 * 1024)).toBe('1.5\u202fKiB');
+        expect(shortBytes(1.25 * 1024 ** 3)).toBe('1.25\u202fGiB');
+        expect(shortBytes(0)).toBe('0\u202fB');
     });
 });

@@ -86,7 +86,13 @@ function drawInterval(u: uPlot, pen: Pen, chosen: Interval, handles: boolean): v
             const height = 22 * pen.scale;
             c.fillStyle = p.accent;
             c.beginPath();
-            c.roundRect(x - width / 2, pen.top + (pen.height - height) / 2, width, height, width / 2);
+            c.roundRect(
+                x - width / 2,
+                pen.top + (pen.height - height) / 2,
+                width,
+                height,
+                width / 2,
+            );
             c.fill();
         }
     }
