@@ -10,7 +10,8 @@ int text_head_write(const View *view, FILE *out);
 /* The line above one tree: what it shows and its sum. */
 void text_heading_write(const View *view, bool removed, FILE *out);
 
-/* "the peak, ", "the end, " (of a run that is known to have ended) or "": before the view's time. */
+/* "the peak, ", "the end, " (of a run that is known to have ended) or "": before the view's time.
+ */
 const char *moment_words(const View *view);
 
 /* "12 releases not seen, 3 stacks cut"; "" when nothing was lost. malloc'd, NULL: no memory. */
