@@ -2,7 +2,8 @@
 /*
  * `memhawk view`: shows profiles on a page in the browser, live while they grow. Prints the address
  * and how to stop, opens the page, and serves until a signal comes. The signals are blocked before
- * any thread begins and taken by the main thread alone; one that was ignored stays so (nohup).
+ * any thread begins and taken by the main thread alone; one that was ignored stays so (nohup). A
+ * symbol server that does not answer holds the end up for END_SECONDS, no longer.
  */
 #include "cli/cli.h"
 
@@ -17,6 +18,7 @@
 #include "cli/view_serve.h"
 
 enum { KEY_PORT = 256, KEY_LISTEN, KEY_NO_OPEN };
+enum { END_SECONDS = 2 };
 
 typedef struct ViewInput {
     ServeOptions serve;
@@ -95,6 +97,12 @@ static void block_signals(sigset_t *ret_waited)
     signal(SIGPIPE, SIG_IGN); /* visitors leave when they like */
 }
 
+static void leave_now(int signal_number)
+{
+    (void)signal_number;
+    _exit(CLI_OK);
+}
+
 static int serve_until_signal(ViewInput *input)
 {
     sigset_t waited;
@@ -110,6 +118,8 @@ static int serve_until_signal(ViewInput *input)
         view_open(server_open_url(serve.server));
     while (sigwait(&waited, &signal_number) != 0)
         ;
+    signal(SIGALRM, leave_now);
+    alarm(END_SECONDS);
     serve_end(&serve);
     return CLI_OK;
 }

@@ -92,22 +92,7 @@ def ticket():
     with open(browser, "w", encoding="ascii") as script:
         script.write(f'#!/bin/sh\nprintf "%s\\n" "$@" >{out}.new && mv {out}.new {out}\n')
     os.chmod(browser, 0o755)
-    os.environ["BROWSER"] = "not used"  # environment() leaves it out: no browser from here
-
-    class Opening(Server):
-        def __init__(self):
-            import view_harness
-            plain = view_harness.environment
-            view_harness.environment = lambda: {**plain(), "BROWSER": browser}
-            popen = view_harness.subprocess.Popen
-            view_harness.subprocess.Popen = lambda words, **how: popen(
-                [w for w in words if w != "--no-open"], **how)
-            try:
-                super().__init__(where)
-            finally:
-                view_harness.environment, view_harness.subprocess.Popen = plain, popen
-
-    with Opening() as server:
+    with Server(where, opening=True, more={"BROWSER": browser}) as server:
         wait_until("the browser", lambda: os.path.exists(out))
         with open(out, encoding="ascii") as words:
             url = words.read().split()[-1]
@@ -118,7 +103,6 @@ def ticket():
         status, headers, _ = server.get(path)
         assert status == 302 and headers["location"] == f"/?token={server.token}", headers
         refused(server.get(path))
-    del os.environ["BROWSER"]
 
 
 @test
@@ -613,6 +597,26 @@ def stopping():
         again = Server("--port", str(server.port), where)  # the port is free at once
         with again:
             assert again.port == server.port
+
+
+@test
+def silent_symbol_server():
+    """A server of debug information that accepts and says nothing holds up neither page nor end."""
+    where = folder()
+    record(where, "cache 20")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        more = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{silent.getsockname()[1]}/",
+                "DEBUGINFOD_CACHE_PATH": folder(), "XDG_CACHE_HOME": folder()}
+        with Server("--debuginfod", "--sysroot", folder(), where, more=more) as server:
+            silent.settimeout(20)
+            with silent.accept()[0]:  # now it waits
+                begin = time.monotonic()
+                assert server.api("download", "id=1&format=html")[0] == 200
+                symbols = server.json("process", "id=1")["symbols"]
+                assert symbols["done"] < symbols["total"], symbols
+                assert time.monotonic() - begin < 2
+                status, seconds = server.stop()
+                assert status == 0 and seconds < 5, (status, seconds)
 
 
 # ---- hostile files -----------------------------------------------------------------------------

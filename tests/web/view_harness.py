@@ -39,11 +39,11 @@ def wait_until(what, check, seconds=20):
 class Server:
     """`memhawk view` on a free port."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, more=None, opening=False):
         self.errors = open(os.path.join(PATHS["scratch"], "server.err"), "w+b")
-        self.process = subprocess.Popen([PATHS["memhawk"], "view", "--no-open", *arguments],
+        self.process = subprocess.Popen([PATHS["memhawk"], "view", *([] if opening else ["--no-open"]), *arguments],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=self.errors, env=environment())
+                                        stderr=self.errors, env={**environment(), **(more or {})})
         self.lines = [self.process.stdout.readline().decode() for _ in range(2)]
         match = re.fullmatch(r"http://(\[[^]]+\]|[^:/]+):(\d+)/\?token=([0-9a-f]{32})\n", self.lines[0])
         assert match, (self.lines, self.stderr())
