@@ -205,13 +205,16 @@ void collector_start(const Sums *inherited)
         sys_futex_wait((uint32_t *)&started, 0, CHECK_NS);
 }
 
-/* A peak that is little above the one kept may wait: captures then cost at most an eighth of the
- * time between two. A peak that is far above never waits. */
+/* A peak that is little above the one kept may wait: captures then cost at most a 32nd of the time
+ * between two, and where peaks rise by steps of a percent, a 128th. A peak that is far above never
+ * waits. */
 static bool capture_may_wait(uint64_t now_ns)
 {
     int64_t peak = atomic_load_explicit(&runtime.peak_bytes, memory_order_relaxed);
     int64_t kept = atomic_load_explicit(&runtime.captured_bytes, memory_order_relaxed);
-    return peak - kept < kept / 16 && now_ns - last_capture_ns < capture_cost_ns * 8;
+    uint64_t since_ns = now_ns - last_capture_ns;
+    return (peak - kept < kept / 16 && since_ns < capture_cost_ns * 32) ||
+           (peak - kept < kept / 64 && since_ns < capture_cost_ns * 128);
 }
 
 void collector_capture(Thread *thread)

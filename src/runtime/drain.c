@@ -131,7 +131,7 @@ void drain_raise_epochs(void)
 }
 
 /* In batches, because next_pending belongs to the pushers again once the mark is cleared. */
-void drain_run(void)
+static void drain_pending(void)
 {
     uint32_t taken = stacks_take_pending();
     static uint32_t ids[DRAIN_BATCH];
@@ -151,16 +151,33 @@ void drain_run(void)
     }
 }
 
+static void peak_encode(void)
+{
+    DrainState *state = &drain_state;
+    if (!state->peak_pending)
+        return;
+    state->peak_pending = false;
+    state->peak.bytes = 0;
+    state->peak.failed = false;
+    drain_encode_changed(&state->peak);
+    state->peak_valid = !state->peak.failed;
+}
+
+void drain_run(void)
+{
+    peak_encode();
+    drain_pending();
+}
+
 void drain_capture(void)
 {
-    drain_run();
+    drain_pending();
     DrainState *state = &drain_state;
-    state->peak.bytes = 0;
-    drain_encode_changed(&state->peak);
+    state->peak_valid = false;
+    state->peak_pending = true;
     state->peak_total = state->total;
     state->peak_bytes = atomic_load_explicit(&runtime.peak_bytes, memory_order_relaxed);
     state->peak_ns = atomic_load_explicit(&runtime.peak_ns, memory_order_relaxed);
-    state->peak_valid = !state->peak.failed;
     atomic_store_explicit(&runtime.captured_bytes, state->peak_bytes, memory_order_relaxed);
 }
 

@@ -21,8 +21,9 @@ typedef struct DrainState {
     uint32_t *changed;     /* ids that differ from the last written snapshot */
     uint32_t changed_count;
     uint32_t changed_capacity;
-    WireBuffer peak; /* encoded Snapshot.changed of the peak */
-    bool peak_valid;
+    bool peak_pending; /* the latest peak's values are those of Stack.last, not encoded yet */
+    bool peak_valid;   /* `peak` is encoded */
+    WireBuffer peak;   /* Snapshot.changed of the peak */
     Sums peak_total;
     uint64_t peak_ns;
     int64_t peak_bytes;
@@ -30,7 +31,8 @@ typedef struct DrainState {
 
 extern DrainState drain_state;
 
-/* Takes the pending list and sums those stacks anew; process windows see each change. */
+/* Takes the pending list and sums those stacks anew; process windows see each change. A kept peak
+ * is encoded before its values go. */
 void drain_run(void);
 /* The same for all stacks, pending or not: for the end of the run. */
 void drain_sweep(void);
@@ -38,7 +40,8 @@ void drain_sweep(void);
 void drain_reserve(void);
 /* Has the next touch of every slot of every thread noted; and so leave the fast path once. */
 void drain_raise_epochs(void);
-/* Drains and keeps the composition as that of the peak so far. */
+/* Drains and keeps the composition as that of the peak so far. Costs what changed since the last
+ * drain, not since the last snapshot: a growing program makes many, and most are never written. */
 void drain_capture(void);
 /* Encodes the values of all changed stacks as field 2 of Snapshot. */
 void drain_encode_changed(WireBuffer *buffer);

@@ -200,12 +200,54 @@ static void test_together(void **state)
     assert_int_equal(sum, count);
 }
 
+/* What was kept as a peak stays as it was, however the values go on. */
+static void test_capture(void **state)
+{
+    (void)state;
+    Thread *thread = thread_adopt(1);
+    uint32_t a = stack_of(90011, 1), b = stack_of(90012, 1);
+    drain_run();
+    drain_written();
+    drain_state.total = (Sums){0};
+    atomic_store(&runtime.peak_bytes, 40);
+    record(thread, a, 40);
+    drain_capture();
+    atomic_store(&runtime.peak_bytes, 48);
+    record(thread, a, 8);
+    drain_capture(); /* a higher one takes its place */
+    assert_int_equal(atomic_load(&runtime.captured_bytes), 48);
+    assert_true(drain_state.peak_pending);
+    record(thread, a, 1000);
+    record(thread, b, 2000);
+    drain_run();
+    assert_true(drain_state.peak_valid);
+    assert_false(drain_state.peak_pending);
+    assert_int_equal(drain_state.peak_total.alloc_bytes, 48);
+    assert_int_equal(drain_state.peak_total.alloc_count, 2);
+    assert_int_equal(drain_state.changed_count, 2);
+    const WireBuffer *peak = &drain_state.peak;
+    uint8_t row[16] = {0x12, 0, 0x08}, *end = wire_put_varint(row + 3, a);
+    *end++ = 0x12;
+    const uint8_t sums[] = {8, 0x08, 48, 0x10, 2, 0x20, 2, 0x28, 48};
+    memcpy(end, sums, sizeof(sums));
+    end += sizeof(sums);
+    row[1] = (uint8_t)(end - row - 2);
+    assert_int_equal(peak->bytes, end - row); /* b was not there yet */
+    assert_memory_equal(peak->data, row, peak->bytes);
+    drain_written();
+    assert_false(drain_state.peak_valid);
+    drain_run();
+    assert_false(drain_state.peak_valid);
+    thread_release(thread);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_together),
+        cmocka_unit_test(test_capture),
     };
     stub_start();
     return cmocka_run_group_tests(tests, NULL, NULL);
