@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ typedef enum ArenaKind {
 void *arena_take(ArenaKind kind, size_t bytes);
 /* Whole pages, zeroed, returnable. */
 void *arena_map(ArenaKind kind, size_t bytes);
+/* The same, with all pages resident at once: for what will soon be filled. */
+void *arena_map_filled(ArenaKind kind, size_t bytes);
 void arena_unmap(ArenaKind kind, void *memory, size_t bytes);
 /* For unwind_init(). */
 void *arena_for_unwinder(size_t bytes);

@@ -12,7 +12,8 @@
 
 #include "base/sys.h"
 
-enum { MINCORE_PAGES = 4096, LEAF_SPARE = 4096, WARM_BYTES = 1 << 20 };
+enum { MINCORE_PAGES = 4096, LEAF_SPARE = 4096 };
+enum { WARM_BITS = 20, WARM_BYTES = 1 << WARM_BITS, WARM_LEAVES = 1024 };
 
 _Atomic(LiveEntry *) livemap_heap_root[1 << LIVEMAP_ROOT_BITS];
 
@@ -62,24 +63,37 @@ LiveEntry *livemap_make(LiveMap *map, const void *block)
 #define MADV_POPULATE_WRITE 23
 #endif
 
-void livemap_warm(const LiveMap *map, uintptr_t block, uintptr_t *warm_end)
+/*
+ * Which stretches of WARM_BYTES were mapped ahead: a bit each, a word a leaf. Leaves WARM_LEAVES
+ * apart share a word, and then a stretch may be left to its faults. A hint: no order needed.
+ */
+static _Atomic uint64_t warmed[WARM_LEAVES];
+_Static_assert(LIVEMAP_LEAF_BITS - WARM_BITS == 6, "stretches of a leaf fill a word");
+
+/* Whether the caller is the first who asks for the stretch at that address. */
+static bool warm_claim(uintptr_t address)
 {
-    const uintptr_t ahead = WARM_BYTES, leaf_mask = (UINT64_C(1) << LIVEMAP_LEAF_BITS) - 1;
+    _Atomic uint64_t *word = &warmed[LIVEMAP_TOP(address) % WARM_LEAVES];
+    uint64_t bit = UINT64_C(1) << (address >> WARM_BITS & 63);
+    return !(atomic_load_explicit(word, memory_order_relaxed) & bit) &&
+           !(atomic_fetch_or_explicit(word, bit, memory_order_relaxed) & bit);
+}
+
+void livemap_warm(const LiveMap *map, uintptr_t block, uintptr_t *last)
+{
     static _Atomic bool refused;
-    if (*warm_end > block && *warm_end - block <= ahead && *warm_end - block > ahead / 4)
-        return; /* still inside what is warm */
-    bool follows = block + ahead > *warm_end && block < *warm_end + ahead;
-    uintptr_t from = block > *warm_end ? block : *warm_end;
-    *warm_end = follows ? from + ahead : block;
-    if (!follows || atomic_load_explicit(&refused, memory_order_relaxed) ||
-        (from & leaf_mask) + ahead > leaf_mask)
+    uintptr_t ahead = block + WARM_BYTES / 4, stretch = ahead & ~((uintptr_t)WARM_BYTES - 1);
+    bool follows = block - *last < WARM_BYTES;
+    *last = block;
+    if (!follows || !warm_claim(ahead) || atomic_load_explicit(&refused, memory_order_relaxed))
         return;
-    LiveEntry *first = livemap_find(map, (const void *)from);
+    uintptr_t from = block > stretch ? block : stretch;
+    const LiveEntry *first = livemap_find(map, (const void *)from);
     if (!first)
         return;
     uintptr_t start = ((uintptr_t)first + 4095) & ~(uintptr_t)4095;
-    if (sys_call(SYS_madvise, start, (ahead >> map->shift) * sizeof(LiveEntry),
-                 MADV_POPULATE_WRITE) == -EINVAL)
+    uintptr_t end = (uintptr_t)(first + ((stretch + WARM_BYTES - from) >> map->shift));
+    if (start < end && sys_call(SYS_madvise, start, end - start, MADV_POPULATE_WRITE) == -EINVAL)
         atomic_store(&refused, true);
 }
 

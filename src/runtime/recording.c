@@ -24,15 +24,22 @@ static Slot *slot_of_stack(Thread *thread, uint32_t stack_id)
     return LIKELY(slot != NULL) ? slot : thread_slot_make(thread, STACK_LOSSES);
 }
 
-static COLD Slot *slot_of_walk(Thread *thread, UnwindWalk *walk)
+static Slot *slot_of_walk(Thread *thread, UnwindWalk *walk)
 {
+    RecentSlot *recent = thread_recent(thread, walk->hash);
+    if (LIKELY(recent->hash == walk->hash) && LIKELY(recent->slot != NULL)) {
+        walk->tag = (uintptr_t)recent->slot;
+        return recent->slot;
+    }
     uint32_t id = stacks_find(walk->hash);
     if (!id)
         id = stacks_put(thread->unwind, walk,
                         atomic_load_explicit(&thread->owner, memory_order_relaxed));
     Slot *slot = slot_of_stack(thread, id);
-    if (id != STACK_LOSSES)
+    if (id != STACK_LOSSES) {
         walk->tag = (uintptr_t)slot;
+        *thread_recent(thread, walk->hash) = (RecentSlot){walk->hash, slot}; /* it may be new */
+    }
     return slot;
 }
 
@@ -269,7 +276,7 @@ void record_push(Thread *thread, int64_t upcoming)
         peak > atomic_load_explicit(&runtime.captured_bytes, memory_order_relaxed) + slack / 2)
         collector_capture(thread);
     if (!upcoming)
-        livemap_warm(&runtime.heap, thread->last_block, &thread->warm_end);
+        livemap_warm(&runtime.heap, thread->last_block, &thread->warm_last);
     atomic_fetch_sub(&runtime.live_sum, upcoming);
     thread->live_base -= upcoming;
     int64_t band = band_of(peak);

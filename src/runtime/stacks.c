@@ -5,18 +5,24 @@
  * old one miss at worst the newest stacks and then come to the lock. Old tables stay mapped for
  * such readers: together they are smaller than the current one.
  *
+ * Most new stacks end like the one that the same thread added before: their outer frames are kept
+ * once, in that stack or in one that it refers to itself. `outer` names the stack that has the next
+ * frame of its own, so each step to it brings at least one. In g++ a stack of 45 frames so takes
+ * 14 words, and the pages that are touched are what a new stack costs most.
+ *
  * Two different stacks with equal 64-bit hashes would be counted as one; with a million stacks that
  * has a chance of 3e-8.
  */
 #include "runtime/stacks.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/bits.h"
 #include "base/lock.h"
 #include "runtime/arena.h"
 
-enum { FIRST_TABLE_BITS = 12, PAGE_STACKS = 1 << STACK_PAGE_BITS };
+enum { FIRST_TABLE_BITS = 12, PAGE_STACKS = 1 << STACK_PAGE_BITS, NEWEST = 8, OWN_MAX = 255 };
 #define ID_MASK ((UINT64_C(1) << STACK_ID_BITS) - 1)
 #define MAX_ID  (ID_MASK - 1)
 
@@ -29,11 +35,18 @@ static Lock lock; /* writers of the table and of next_id */
 static _Atomic(Table *) table;
 static _Atomic uint32_t last_id; /* published after the record is complete */
 static _Atomic(Stack *) pages[1 << (STACK_ID_BITS - STACK_PAGE_BITS)];
+/* lock: the stack that a thread, by its id modulo NEWEST, added last. */
+static struct Newest {
+    uint32_t id;
+    FrameWord frames[UNWIND_MAX_DEPTH];
+} newest[NEWEST];
 static _Atomic uint32_t pending_head; /* any thread pushes, the collector takes all */
 
 static Table *table_new(uint64_t cells)
 {
-    Table *fresh = arena_map(ARENA_STACKS, sizeof(Table) + cells * sizeof(uint64_t));
+    size_t bytes = sizeof(Table) + cells * sizeof(uint64_t);
+    Table *fresh = cells == 1 << FIRST_TABLE_BITS ? arena_map(ARENA_STACKS, bytes)
+                                                  : arena_map_filled(ARENA_STACKS, bytes);
     if (fresh)
         fresh->mask = cells - 1;
     return fresh;
@@ -103,7 +116,9 @@ static Stack *record_new(uint32_t id)
 {
     uint32_t page = id >> STACK_PAGE_BITS;
     if (!atomic_load_explicit(&pages[page], memory_order_relaxed)) {
-        Stack *fresh = arena_map(ARENA_STACKS, PAGE_STACKS * sizeof(Stack));
+        size_t bytes = PAGE_STACKS * sizeof(Stack);
+        Stack *fresh =
+            page ? arena_map_filled(ARENA_STACKS, bytes) : arena_map(ARENA_STACKS, bytes);
         if (!fresh)
             return NULL;
         atomic_store_explicit(&pages[page], fresh, memory_order_release);
@@ -111,20 +126,75 @@ static Stack *record_new(uint32_t id)
     return stacks_get(id);
 }
 
-/* Lock held. */
-static uint32_t stack_add(const UnwindThread *thread, const UnwindWalk *walk)
+static unsigned own_of(const Stack *stack)
 {
+    return stack->outer ? stack->own : stack->depth;
+}
+
+void stacks_frames(const Stack *stack, FrameWord *ret_frames)
+{
+    unsigned left = stack->depth;
+    while (left) {
+        unsigned from = stack->depth - left, count = own_of(stack) - from;
+        memcpy(ret_frames, stack->frames + from, count * sizeof(FrameWord));
+        ret_frames += count;
+        left -= count;
+        stack = stacks_get(stack->outer);
+    }
+}
+
+/* Lock held. How many of the outermost frames are those of that stack. */
+static unsigned shared_frames(const struct Newest *other, const FrameWord *frames, unsigned depth)
+{
+    unsigned shared = 0, theirs = other->id ? stacks_get(other->id)->depth : 0;
+    while (shared < depth && shared < theirs &&
+           frames[depth - 1 - shared] == other->frames[theirs - 1 - shared])
+        shared++;
+    return depth - shared <= OWN_MAX ? shared : 0;
+}
+
+/* The stack that has the innermost of the COUNT outermost frames of ID in its own. */
+static uint32_t outer_stack(uint32_t id, unsigned count)
+{
+    while (count <= stacks_get(id)->depth - own_of(stacks_get(id)))
+        id = stacks_get(id)->outer;
+    return id;
+}
+
+/* Lock held. False: no memory. */
+static bool frames_put(Stack *stack, uint32_t id, struct Newest *before, const FrameWord *frames)
+{
+    unsigned shared = shared_frames(before, frames, stack->depth), own = stack->depth - shared;
+    FrameWord *kept = own ? arena_take(ARENA_STACKS, own * sizeof(FrameWord)) : NULL;
+    if (own && !kept)
+        return false;
+    if (own)
+        memcpy(kept, frames, own * sizeof(FrameWord));
+    stack->frames = kept;
+    if (shared) {
+        stack->outer = outer_stack(before->id, shared);
+        stack->own = (uint8_t)own;
+    }
+    memcpy(before->frames, frames, stack->depth * sizeof(FrameWord));
+    before->id = id;
+    return true;
+}
+
+/* Lock held. */
+static uint32_t stack_add(const UnwindThread *thread, const UnwindWalk *walk, uint32_t tid)
+{
+    static FrameWord frames[UNWIND_MAX_DEPTH]; /* not on a signal handler's small stack */
     uint32_t id = atomic_load_explicit(&last_id, memory_order_relaxed) + 1;
     if (id > MAX_ID || !table_has_room())
         return STACK_LOSSES;
     Stack *stack = record_new(id);
-    FrameWord *frames = arena_take(ARENA_STACKS, (size_t)walk->depth * sizeof(FrameWord));
-    if (!stack || (walk->depth && !frames))
+    if (!stack)
         return STACK_LOSSES;
+    *stack = (Stack){.hash = walk->hash, .depth = walk->depth, .flags = (uint8_t)walk->flags};
     if (walk->depth)
         unwind_frames(thread, walk, frames);
-    *stack = (Stack){
-        .hash = walk->hash, .frames = frames, .depth = walk->depth, .flags = (uint8_t)walk->flags};
+    if (!frames_put(stack, id, &newest[tid % NEWEST], frames))
+        return STACK_LOSSES;
     table_set(atomic_load_explicit(&table, memory_order_relaxed), spread(walk->hash), id);
     atomic_store_explicit(&last_id, id, memory_order_release);
     return id;
@@ -139,7 +209,7 @@ uint32_t stacks_put(const UnwindThread *thread, const UnwindWalk *walk, uint32_t
         return STACK_LOSSES;
     id = stacks_find(walk->hash);
     if (!id)
-        id = stack_add(thread, walk);
+        id = stack_add(thread, walk, tid);
     lock_release(&lock);
     return id;
 }
@@ -167,6 +237,8 @@ int stacks_init(void)
 void stacks_after_fork(void)
 {
     lock_reset(&lock);
+    for (int i = 0; i < NEWEST; i++)
+        newest[i].id = 0; /* the parent may have been amid an addition */
 }
 
 void stacks_mark_pending(uint32_t id)

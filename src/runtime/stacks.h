@@ -62,10 +62,13 @@ Slot *slots_take(uint32_t count);
 
 typedef struct Stack {
     uint64_t hash;
-    const FrameWord *frames;       /* leaf first */
+    const FrameWord *frames;       /* the innermost ones, leaf first; see stacks_frames */
     Sums last;                     /* drain_lock: sum as of the last drain */
     _Atomic uint32_t first_slot;   /* index; one a thread state that used it; pushed by CAS */
     _Atomic uint32_t next_pending; /* link of the pending list */
+    uint32_t outer
+        : STACK_ID_BITS; /* the stack that ends with the other frames; 0: `frames` has all */
+    uint32_t own : 8;    /* with `outer`: how many `frames` has */
     uint16_t depth : 9;
     uint16_t listed : 1;     /* drain_lock: is in DrainState.changed */
     uint16_t defined : 1;    /* drain_lock: its frames are in the file */
@@ -85,6 +88,8 @@ Stack *stacks_get(uint32_t id);
 uint32_t stacks_find(uint64_t hash);
 /* Finds or adds; STACK_LOSSES when there is no room, or the lock is held by this very thread. */
 uint32_t stacks_put(const UnwindThread *thread, const UnwindWalk *walk, uint32_t tid);
+/* Copies the frames of a stack, leaf first, into room for its depth. Cold. */
+void stacks_frames(const Stack *stack, FrameWord *ret_frames);
 /* Puts a stack on the pending list unless it is there. Lock-free; a full barrier. */
 void stacks_mark_pending(uint32_t id);
 /* Takes the whole list: first id, linked by next_pending until STACK_LIST_END. */

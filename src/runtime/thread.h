@@ -26,6 +26,12 @@ typedef struct Window Window;
 
 enum { THREAD_WINDOWS = 16 };
 
+/* A stack that this state met not long ago. */
+typedef struct RecentSlot {
+    uint64_t hash;
+    Slot *slot; /* NULL: free */
+} RecentSlot;
+
 typedef struct Thread {
     /* hot: one line */
     _Atomic uint64_t stamp; /* index + 1 << 32 | epoch; the epoch is raised by owner and collector.
@@ -39,6 +45,8 @@ typedef struct Thread {
     uint32_t ids_mask;
     uint32_t ids_used;
 
+    RecentSlot *recent; /* direct-mapped by the stack's hash; see thread_recent */
+    uint32_t recent_mask;
     int64_t push_above; /* room_up after a push: the delta is push_above - room_up */
     uint32_t slots_left;
     Slot *slots_next;
@@ -47,7 +55,7 @@ typedef struct Thread {
     uint32_t index;
     uint32_t paused;
     int64_t live_base;     /* sum of what was pushed: live_base + delta = net of this state */
-    uintptr_t warm_end;    /* the live map is prefaulted up to this address; see livemap_warm */
+    uintptr_t warm_last;   /* newest block at the last push; see livemap_warm */
     uint32_t window_count; /* open thread windows */
     struct memhawk_counts last_window; /* that the thread ended last */
     bool last_window_valid;
@@ -102,6 +110,15 @@ uint32_t thread_next_epoch(void);
 
 /* Slot of a stack on this state, made when missing; NULL: no memory (count under the losses). */
 Slot *thread_slot_make(Thread *thread, uint32_t stack_id);
+
+/*
+ * The cell where a slot of that hash is remembered, if it is. In front of the look-ups by hash and
+ * by id, which each miss the processor's caches once or twice in programs of many stacks.
+ */
+static inline RecentSlot *thread_recent(const Thread *thread, uint64_t hash)
+{
+    return &thread->recent[hash & thread->recent_mask];
+}
 
 static inline Slot *thread_slot_find(const Thread *thread, uint32_t stack_id)
 {

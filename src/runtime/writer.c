@@ -35,6 +35,8 @@ enum {
     COMPRESSION_LEVEL = 3,
     RECORD_HEADER = 8,
     FIRST_FRAMES = 4096,
+    FAST_LEVEL = 1,
+    FAST_RECORD = 64 << 10, /* above it the fast level gives records of the same size */
     LARGE_RECORD = 1 << 20,
     FIRST_BUFFER = 256 << 10
 };
@@ -98,7 +100,7 @@ static int write_compressed(const WireBuffer *from)
     if (!compressor_make() || !wire_reserve(&compressed, RECORD_HEADER + bound))
         return -12; /* ENOMEM */
     ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel,
-                           from->bytes > LARGE_RECORD ? 1 : COMPRESSION_LEVEL);
+                           from->bytes > FAST_RECORD ? FAST_LEVEL : COMPRESSION_LEVEL);
     size_t bytes =
         ZSTD_compress2(compressor, compressed.data + RECORD_HEADER, bound, from->data, from->bytes);
     if (ZSTD_isError(bytes))
@@ -178,10 +180,12 @@ void writer_define_stack(uint32_t id)
     if (stack->defined)
         return;
     stack->defined = 1;
+    FrameWord frames[UNWIND_MAX_DEPTH];
     uint32_t ids[UNWIND_MAX_DEPTH];
+    stacks_frames(stack, frames);
     unsigned depth = 0;
     for (unsigned i = 0; i < stack->depth; i++) {
-        ids[depth] = frame_id(stack->frames[i]);
+        ids[depth] = frame_id(frames[i]);
         depth += ids[depth] != 0; /* no memory for an id: the frame is left out, and that is said */
     }
     size_t at = wire_begin(&definitions, 4);

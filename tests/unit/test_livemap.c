@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -148,22 +149,52 @@ static void test_entries(void **state)
 static void test_warm(void **state)
 {
     LiveMap map = {0};
-    uintptr_t warm_end = 0;
+    uintptr_t last = 0;
 
     (void)state;
     livemap_init(&map, 5);
-    livemap_warm(&map, LEAF, &warm_end); /* no leaf yet: nothing happens */
+    livemap_warm(&map, LEAF, &last); /* no leaf yet: nothing happens */
     LiveEntry *first = livemap_make(&map, AT(LEAF));
     for (uint32_t i = 0; i < 0x200000; i += 1000)
         live_put(first + i, 0x40 + (i << 6), 7);
     for (uintptr_t block = LEAF; block < LEAF + 0x4000000; block += 0x10000)
-        livemap_warm(&map, block, &warm_end);
+        livemap_warm(&map, block, &last);
     for (uint32_t i = 0; i < 0x200000; i += 1000) {
         uint64_t overhead;
         assert_int_equal(live_take(first + i, &overhead), 0x40 + (i << 6));
         assert_int_equal(overhead, 7);
     }
     assert_null(livemap_find(&map, AT(LEAF + 0x4000000)));
+}
+
+/* Mapped ahead once, where blocks follow each other. */
+static void test_warm_once(void **state)
+{
+    (void)state;
+    const uintptr_t region = LEAF + 0x40000000;
+    LiveMap map = {0};
+    uintptr_t last = 0;
+    livemap_init(&map, 5);
+    LiveEntry *first = livemap_make(&map, AT(region));
+    uint64_t empty = livemap_resident_bytes(&map);
+    livemap_warm(&map, region + 0x1000, &last); /* follows nothing */
+    livemap_warm(&map, region + 0x200000, &last);
+    livemap_warm(&map, region + 0x1000, &last); /* downwards */
+    assert_int_equal(livemap_resident_bytes(&map), empty);
+    livemap_warm(&map, region + 0x2000, &last);
+    uint64_t warm = livemap_resident_bytes(&map);
+    if (warm == empty)
+        skip(); /* a kernel before 5.14 */
+    /* The rest of this MiB: 4 bytes for each 32 of 0xfe000, whole pages. */
+    assert_int_equal(warm - empty, 0x1f000);
+    livemap_warm(&map, region + 0xbf000, &last); /* not near its end yet */
+    assert_int_equal(livemap_resident_bytes(&map), warm);
+    livemap_warm(&map, region + 0xc0000, &last);
+    assert_int_equal(livemap_resident_bytes(&map) - warm, 0x20000);
+    madvise((void *)first, 0x40000, MADV_DONTNEED);
+    for (uintptr_t block = region; block < region + 0x1c0000; block += 0x4000)
+        livemap_warm(&map, block, &last); /* again, as a heap does that is used anew */
+    assert_int_equal(livemap_resident_bytes(&map), empty);
 }
 
 int main(void)
@@ -173,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_tags),       cmocka_unit_test(test_ends),
         cmocka_unit_test(test_init_twice), cmocka_unit_test(test_resident),
         cmocka_unit_test(test_entries),    cmocka_unit_test(test_warm),
+        cmocka_unit_test(test_warm_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,13 +45,15 @@ static void test_many(void **state)
         assert_int_equal(put(hash_of(i), i % 7), first + i);
         assert_int_equal(stacks_count(), first + i);
     }
+    FrameWord frames[UNWIND_MAX_DEPTH];
     for (uint32_t i = 0; i < MANY; i++) {
         assert_int_equal(stacks_find(hash_of(i)), first + i);
         assert_int_equal(put(hash_of(i), 3), first + i); /* known: not added again */
         const Stack *stack = stacks_get(first + i);
         assert_int_equal(stack->depth, i % 7);
+        stacks_frames(stack, frames);
         for (unsigned frame = 0; frame < stack->depth; frame++)
-            assert_int_equal(stack->frames[frame], stub_frame(hash_of(i), frame));
+            assert_int_equal(frames[frame], stub_frame(hash_of(i), frame));
     }
     assert_int_equal(stacks_count(), first + MANY - 1);
     assert_int_equal(stacks_find(hash_of(MANY + 1)), 0);
@@ -63,7 +65,65 @@ static void test_deep(void **state)
     (void)state;
     uint32_t id = put(UINT64_C(0xdeadbeef00000001), UNWIND_MAX_DEPTH);
     assert_int_equal(stacks_get(id)->depth, UNWIND_MAX_DEPTH);
-    assert_int_equal(stacks_get(id)->frames[255], stub_frame(UINT64_C(0xdeadbeef00000001), 255));
+    FrameWord frames[UNWIND_MAX_DEPTH];
+    stacks_frames(stacks_get(id), frames);
+    assert_int_equal(frames[255], stub_frame(UINT64_C(0xdeadbeef00000001), 255));
+}
+
+/* Adds a stack with these frames, as thread TID; the next hash each time. */
+static const Stack *put_frames(const FrameWord *frames, unsigned depth, uint32_t tid)
+{
+    static uint64_t hash = UINT64_C(0x5000000000000001);
+    UnwindWalk walk = stub_walk(hash += UINT64_C(0x123456789abcdf), depth);
+    stub_frames = frames;
+    const Stack *stack = stacks_get(stacks_put(NULL, &walk, tid));
+    stub_frames = NULL;
+    FrameWord back[UNWIND_MAX_DEPTH];
+    stacks_frames(stack, back);
+    assert_int_equal(stack->depth, depth);
+    assert_memory_equal(back, frames, depth * sizeof(FrameWord));
+    return stack;
+}
+
+/* 1 2 ... 300 are frames; a stack is a span of them, or of one with a few replaced. */
+static void test_shared_frames(void **state)
+{
+    (void)state;
+    static FrameWord line[300], other[300];
+    for (unsigned i = 0; i < 300; i++)
+        line[i] = other[i] = i + 1;
+    const Stack *whole = put_frames(line, 20, TID);
+    assert_int_equal(whole->outer, 0);
+    uint32_t whole_id = stacks_find(whole->hash);
+    /* Its own caller: all of it is there. */
+    const Stack *caller = put_frames(line + 1, 19, TID);
+    assert_int_equal(caller->outer, whole_id);
+    assert_int_equal(caller->own, 0);
+    /* Three other inner frames: refers to where the fourth is, not to the stack before. */
+    other[1] = 1001, other[2] = 1002, other[3] = 1003;
+    const Stack *branch = put_frames(other + 1, 19, TID);
+    assert_int_equal(branch->outer, whole_id);
+    assert_int_equal(branch->own, 3);
+    /* Ends in the branch's own frames, and in the first's. */
+    const Stack *inner = put_frames(other + 2, 18, TID);
+    assert_int_equal(inner->outer, stacks_find(branch->hash));
+    other[12] = 1012;
+    const Stack *middle = put_frames(other, 20, TID);
+    assert_int_equal(middle->outer, whole_id);
+    assert_int_equal(middle->own, 13);
+    /* Nothing in common; another thread's comes between and does not matter. */
+    assert_int_equal(put_frames(line + 100, 20, TID + 1)->outer, 0);
+    const Stack *near_middle = put_frames(other + 12, 8, TID);
+    assert_int_equal(near_middle->outer, stacks_find(middle->hash));
+    assert_int_equal(put_frames(line + 50, 9, TID)->outer, 0);
+    /* 255 frames of its own are the most beside shared ones. */
+    put_frames(line + 255, 1, TID);
+    assert_int_equal(put_frames(line, 256, TID)->own, 255);
+    put_frames(line + 254, 2, TID);
+    assert_int_equal(put_frames(line, 256, TID)->own, 254);
+    /* A child of fork cannot trust what its parent was changing. */
+    stacks_after_fork();
+    assert_int_equal(put_frames(line + 1, 255, TID)->outer, 0);
 }
 
 /* No memory: counted under the losses, nothing half-made, and the next one succeeds. */
@@ -84,7 +144,9 @@ static void test_no_memory(void **state)
         assert_int_equal(stacks_find(hash), 0);
         id = put(hash, 20);
         assert_int_not_equal(id, STACK_LOSSES);
-        assert_int_equal(stacks_get(id)->frames[19], stub_frame(hash, 19));
+        FrameWord frames[20];
+        stacks_frames(stacks_get(id), frames);
+        assert_int_equal(frames[19], stub_frame(hash, 19));
     }
     assert_int_equal(stacks_count(), before + 60000);
     /* Pages of 4096 stacks: 14 or 15; chunks of 64 KiB for 160 bytes a stack: about 147. The table
@@ -126,9 +188,10 @@ static void test_pending(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixed),     cmocka_unit_test(test_many),
-        cmocka_unit_test(test_deep),      cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_lock_held), cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_fixed),         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_deep),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_lock_held),     cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_shared_frames),
     };
     stub_start();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,10 @@ static void test_growth(void **state)
         assert_int_equal(slots[id]->sums.alloc_count, id);
         quick += thread_slot_find(thread, id) == slots[id];
     }
+    assert_int_equal(thread->recent_mask, 8191); /* of 32768 cells, no more than 8192 */
+    assert_int_equal(thread_recent(thread, 0x12345678a005)->hash, 0);
+    assert_ptr_equal(thread_recent(thread, 0x12345678a005), &thread->recent[5]);
+    assert_ptr_equal(thread_recent(thread, 0x12345678bfff), &thread->recent[0x1fff]);
     assert_int_equal(quick, 20000); /* consecutive ids never collide in a table larger than they */
     assert_int_equal(thread->ids_used, 20000);
 }

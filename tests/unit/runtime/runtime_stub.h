@@ -12,6 +12,8 @@
 
 /* Frame INDEX of the made-up stack with that hash. */
 FrameWord stub_frame(uint64_t hash, unsigned index);
+/* When set, the frames of all walks instead. */
+extern const FrameWord *stub_frames;
 /* A walk as unwind_walk() would give it. */
 UnwindWalk stub_walk(uint64_t hash, unsigned depth);
 /* stacks_init and slots_init, with states that do not unwind; fails the test otherwise. */
