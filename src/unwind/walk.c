@@ -185,6 +185,7 @@ static COLD void end_of_stack(Walker *w, Entry *entry)
 static __attribute__((noinline)) StepEnd step_rare(Walker *w, RuleBits rule)
 {
     w->exact = false;
+    w->special = true;
     StepEnd end = walker_step(w, rule);
     while (end == STEP_ON && w->exact && w->frames < w->thread->max_depth) {
         w->frames++;
@@ -349,7 +350,7 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     w->aux_limit = (Entry *)((char *)first + thread->aux_bytes);
     w->fp = context->fp;
     w->fp_incoming = true;
-    w->fp_live = w->forget = false;
+    w->fp_live = w->forget = w->special = false;
     w->flags = 0;
     thread->regs_at = NULL;
     w->high = stack_high(thread, context->sp);
@@ -357,11 +358,13 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     walk_frames(w, thread, context);
     put_stops(thread, w->next);
 
+    memo->acc = w->acc;
     memo->walk.hash = hash_mix(w->acc, (uint64_t)w->flags << 16 | w->frames);
     memo->walk.tag = 0;
     memo->walk.depth = (uint16_t)w->frames;
     memo->walk.flags = w->flags;
     memo->entries = (uint32_t)(w->next - first);
+    memo->plain = !w->special && (w->flags & ~UNWIND_DEPTH_CUT) == 0 && memo->entries == w->frames;
     thread->stats.walks++;
     thread->stats.frames_walked += w->frames;
     if (w->forget)

@@ -41,8 +41,10 @@ typedef struct Memo {
     intptr_t to_next;  /* bytes from here to that walk, and from `fork` to its entry in it */
     UnwindWalk walk;
     uint64_t fp;      /* rbp, compared when live */
+    uint64_t acc;     /* what `hash` is mixed from */
     uint32_t entries; /* without the stops */
-    uint32_t cell;
+    uint16_t cell;
+    bool plain; /* each entry is a frame that a plain step left, but for the last; at most cut */
     Entry log[];
 } Memo;
 
@@ -99,6 +101,7 @@ typedef struct Walker {
     bool fp_incoming; /* `fp` is the context's */
     bool fp_live;     /* and it mattered */
     bool forget;      /* cannot be verified later */
+    bool special;     /* a step or an entry of it was more than plain */
 } Walker;
 
 typedef uint64_t __attribute__((may_alias)) StackWord;

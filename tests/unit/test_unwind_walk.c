@@ -414,7 +414,7 @@ static void another_module(void **state)
  * ---------------------------------------------------------------------- */
 
 /* Never run; their tables tell how to step from the return addresses in them. */
-extern char memo_saver_return[], memo_framed_return[], memo_wide_return[];
+extern char memo_saver_return[], memo_framed_return[], memo_wide_return[], memo_outer_return[];
 __asm__(".text\n"
         ".cfi_startproc\n" /* CFA = rsp + 16, rbp saved at CFA - 16 */
         "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
@@ -431,6 +431,9 @@ __asm__(".text\n"
         "sub $24, %rsp\n.cfi_def_cfa_offset 32\n"
         "call *%rdi\nmemo_wide_return:\n"
         "add $24, %rsp\n.cfi_def_cfa_offset 8\nret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n.cfi_undefined %rip\n" /* the outermost frame */
+        "call *%rdi\nmemo_outer_return:\nud2\n"
         ".cfi_endproc\n");
 
 /* A stack laid out by hand: only the rbp that the first frame saved changes, and with it where the
@@ -517,32 +520,49 @@ static void callers_in_turn(void **state)
     probe_end();
 }
 
-/* Stacks laid out by hand with few different words each, one word changed between walks; frames of
- * three kinds, also with CFAs from rbp. So chains and the log have walks of all lengths. */
-static void chains_of_few_words(void **state)
+/* WORDS words, few different ones at each place, one of them changed between walks: the return
+ * addresses are of PCS, or 0 where ENDS tells; saved rbps in between. */
+static void few_words(unsigned depth, unsigned words, const uint64_t pcs[4], unsigned ends)
+{
+    enum { ROUNDS = 60000 };
+    probe_begin(depth, false);
+    uint64_t seed = 88172645463325252u + depth;
+    volatile uint64_t stack[200];
+    for (unsigned i = 0; i < ARRAY_SIZE(stack); i++)
+        stack[i] = i % 2 ? (uint64_t)memo_saver_return : (uint64_t)&stack[6];
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        uint64_t random = random_next(&seed);
+        unsigned at = random % words;
+        uint64_t pc = random >> 10 & 15 || !ends ? pcs[random >> 14 & 3] : 0;
+        stack[at] = at % 2 ? pc : (uint64_t)&stack[random >> 14 & 2 ? 6 : 10];
+        stack[words | 1] = (uint64_t)memo_outer_return;
+        stack[(words | 1) + 2] = (uint64_t)memo_outer_return;
+        UnwindContext context = {.pc = pcs[random >> 20 & 1],
+                                 .sp = (uint64_t)&stack[random >> 22 & 2],
+                                 .fp = (uint64_t)&stack[random >> 24 & 3 ? 4 : 8]};
+        walk_checked(&context);
+    }
+    assert_true(verified_walks() > ROUNDS / 8);
+    UnwindStats stats;
+    unwind_thread_stats(probe_state->warm, &stats);
+    assert_true(stats.joined > ROUNDS / 60 || depth < 60); /* few reach their ends then */
+    probe_end();
+}
+
+/* Stacks laid out by hand: chains, joins and the log with walks of all lengths; frames whose CFAs
+ * come from rbp; plain ones only; walks cut by depth. */
+static void stacks_of_few_words(void **state)
 {
     (void)state;
-    enum { WORDS = 16, ROUNDS = 100000 };
-    const unsigned depths[] = {64, 200};
-    for (size_t d = 0; d < ARRAY_SIZE(depths); d++) {
-        probe_begin(depths[d], false);
-        uint64_t seed = 88172645463325252u + d;
-        volatile uint64_t stack[WORDS + 4] = {0};
-        const uint64_t pcs[] = {(uint64_t)memo_saver_return, (uint64_t)memo_saver_return,
-                                (uint64_t)memo_wide_return, (uint64_t)memo_framed_return};
-        for (unsigned i = 0; i < ROUNDS; i++) {
-            uint64_t random = random_next(&seed);
-            unsigned at = random % WORDS;
-            uint64_t pc = random >> 10 & 15 ? pcs[random >> 14 & 3] : 0;
-            stack[at] = at % 2 ? pc : (uint64_t)&stack[random >> 14 & 2 ? 6 : 10];
-            UnwindContext context = {.pc = pcs[2 * (random >> 20 & 1)],
-                                     .sp = (uint64_t)&stack[0],
-                                     .fp = (uint64_t)&stack[random >> 24 & 3 ? 4 : 8]};
-            walk_checked(&context);
-        }
-        assert_true(verified_walks() > ROUNDS / 4);
-        probe_end();
-    }
+    uint64_t saver = (uint64_t)memo_saver_return, wide = (uint64_t)memo_wide_return,
+             framed = (uint64_t)memo_framed_return, outer = (uint64_t)memo_outer_return;
+    few_words(64, 16, (uint64_t[]){saver, wide, saver, framed}, 1);
+    few_words(200, 40, (uint64_t[]){saver, wide, saver, framed}, 1);
+    few_words(64, 120, (uint64_t[]){saver, saver, saver, wide}, 0);
+    few_words(64, 40, (uint64_t[]){saver, wide, saver, outer}, 0);
+    few_words(40, 120, (uint64_t[]){saver, saver, saver, wide}, 0);
+    few_words(52, 120, (uint64_t[]){saver, saver, saver, wide}, 0);
+    few_words(12, 40, (uint64_t[]){saver, saver, saver, wide}, 0);
 }
 
 /* One walk is returned again and again, also when it is the oldest and the next one needs its room;
@@ -554,8 +574,9 @@ static void oldest_returned_last(void **state)
     probe_begin(64, false);
     volatile uint64_t stack[2 * (OUTER + INNER) + 4] = {0};
     UnwindContext outer = {.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)&stack[2 * INNER]};
-    for (unsigned i = 0; i < OUTER - 1; i++)
+    for (unsigned i = 0; i < OUTER - 2; i++)
         stack[2 * (INNER + i) + 1] = outer.pc;
+    stack[2 * (INNER + OUTER - 2) + 1] = (uint64_t)memo_outer_return;
     for (unsigned round = 0; round < 3000; round++) {
         assert_int_equal(walk_checked(&outer)->depth, OUTER);
         unsigned inner = 1 + round * 7 % 16;
@@ -700,7 +721,7 @@ int main(void)
         cmocka_unit_test(another_module),
         cmocka_unit_test(saved_fp_is_compared),
         cmocka_unit_test(callers_in_turn),
-        cmocka_unit_test(chains_of_few_words),
+        cmocka_unit_test(stacks_of_few_words),
         cmocka_unit_test(oldest_returned_last),
         cmocka_unit_test(plain_step_stays_on_stack),
         cmocka_unit_test(epoch_forgets),
