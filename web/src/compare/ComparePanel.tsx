@@ -161,8 +161,8 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
                     }}
                 />
                 <TextField
-                    name="Search"
-                    hint="name or /regex/"
+                    name="Search: name or /regex/"
+                    hint="Lights up functions with this text in their name or file:line (key: /)"
                     value={text}
                     pause={200}
                     field={searchField}

@@ -115,8 +115,8 @@ export function TextField({ name, hint, value, pause, field, bad, children, onTe
         }
     }
     return (
-        <label class={`field field-text${bad ? ' is-bad' : ''}`}>
-            <span>{name}</span>
+        <label class={`field field-text${bad ? ' is-bad' : ''}`} title={hint}>
+            <span class="offscreen">{name}</span>
             <input
                 type="search"
                 ref={(element) => {
@@ -125,7 +125,7 @@ export function TextField({ name, hint, value, pause, field, bad, children, onTe
                     }
                 }}
                 value={text}
-                placeholder={hint}
+                placeholder={name}
                 spellcheck={false}
                 autocomplete="off"
                 aria-invalid={bad ? true : undefined}

@@ -30,7 +30,7 @@ export function whereText(tree: Tree, node: number): string {
     if (label < 0) {
         return '';
     }
-    const { file, line, inlined } = tree.answer.labels;
+    const { file, line, inlined, known } = tree.answer.labels;
     const parts = [baseName(moduleOf(tree, node))];
     if (file[label]) {
         const at = line[label] ?? 0;
@@ -38,6 +38,9 @@ export function whereText(tree: Tree, node: number): string {
     }
     if (inlined[label]) {
         parts.push('inlined');
+    }
+    if (known[label] === 0) {
+        parts.push('name not known');
     }
     return parts.filter((part) => part !== '').join(' · ');
 }

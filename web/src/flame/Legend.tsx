@@ -16,19 +16,20 @@ function Swatch({ colour }: { colour: string }): JSX.Element {
     return <i class="flame-swatch" style={{ backgroundColor: colour }} />;
 }
 
-export function ModuleLegend({ trees, dark, chosen, onChoose }: {
+export function ModuleLegend({ trees, inverted, dark, chosen, onChoose }: {
     trees: Tree[];
+    inverted: boolean;
     dark: boolean;
     chosen: string | null;
     onChoose(module: string | null): void;
 }): JSX.Element {
     const shares = useMemo(() => {
         const sums = new Map<string, number>();
-        for (const { module, self } of trees.flatMap(moduleShares)) {
+        for (const { module, self } of trees.flatMap((tree) => moduleShares(tree, inverted))) {
             sums.set(module, (sums.get(module) ?? 0) + self);
         }
         return [...sums].sort((a, b) => b[1] - a[1]);
-    }, [trees]);
+    }, [trees, inverted]);
     const whole = trees.reduce((sum, tree) => sum + (tree.weight[0] ?? 0), 0);
     const rest = shares.slice(SHOWN).reduce((sum, [, self]) => sum + self, 0);
     return (

@@ -45,6 +45,7 @@ export interface Graph {
 export interface Asked<T> {
     answer: T;
     lines: boolean;
+    inverted: boolean;
 }
 
 function graphsOf(answer: FlameAnswer | undefined): Graph[] {
@@ -66,14 +67,17 @@ export function Stacks(props: StacksProps): JSX.Element {
         async (signal) => ({
             answer: await api.flame(process.id, { ...selection, inverted, limit }, signal),
             lines,
+            inverted,
         }),
     );
     const functions = useQuery<Asked<FunctionsAnswer>>(question, revision, async (signal) => ({
         answer: await api.functions(process.id, { ...selection, limit: TABLE_ROWS }, signal),
         lines,
+        inverted,
     }));
     const answer = flame.data?.answer;
     const graphs = useMemo(() => graphsOf(answer), [answer]);
+    const trees = useMemo(() => graphs.map(({ tree }) => tree), [graphs]);
     const [lit, setLit] = useState<Wanted | null>(null);
     const searchField = useRef<HTMLInputElement>(null);
     useEffect(() => setLit(null), [process.id, view.granularity]);
@@ -89,7 +93,10 @@ export function Stacks(props: StacksProps): JSX.Element {
     const matches = found.map((one) => (typeof one === 'string' ? null : one));
     const more = limit < HIGHEST_LIMIT
         ? () => setLimit(Math.min(limit * 4, HIGHEST_LIMIT)) : undefined;
-    const focus = (label: number | null): void => props.onView({ focus: label });
+    const focus = (label: number | null): void => {
+        setLit(null);
+        props.onView({ focus: label });
+    };
     const focusSearch = (): void => searchField.current?.focus();
     const root = useRef<HTMLDivElement>(null);
     const theme = useTheme(root);
@@ -104,8 +111,8 @@ export function Stacks(props: StacksProps): JSX.Element {
                     metric={selection.metric!}
                 />
                 <TextField
-                    name="Search"
-                    hint="name or /regex/"
+                    name="Search: name or /regex/"
+                    hint="Lights up functions with this text in their name or file:line (key: /)"
                     value={view.search}
                     pause={250}
                     field={searchField}
@@ -116,8 +123,8 @@ export function Stacks(props: StacksProps): JSX.Element {
                     }}
                 />
                 <TextField
-                    name="Only stacks with"
-                    hint="function or module (regex)"
+                    name="Only stacks with (regex)"
+                    hint="Extended regular expression: only stacks with such a function or module"
                     value={view.filter}
                     pause={null}
                     onText={(filter) => props.onView({ filter })}
@@ -157,7 +164,8 @@ export function Stacks(props: StacksProps): JSX.Element {
                         />
                         {theme && graphs.length > 0 && (
                             <ModuleLegend
-                                trees={graphs.map(({ tree }) => tree)}
+                                trees={trees}
+                                inverted={flame.data?.inverted ?? false}
                                 dark={theme.dark}
                                 chosen={lit?.kind === 'module' ? lit.module : null}
                                 onChoose={(module) =>

@@ -184,7 +184,7 @@ export class Renderer {
         context.globalAlpha = 1;
     }
 
-    /** Nodes of less than a pixel, drawn as one; returns the index of the next node. */
+    /** Nodes of less than a pixel, drawn as one, the first one always; returns the next index. */
     private drawSliver(
         scene: Scene, row: Int32Array, start: number, left: number, top: number,
     ): number {
@@ -195,10 +195,10 @@ export class Renderer {
         let shown = row[start]!;
         let found = matches === null;
         let right = left;
-        while (at < row.length && tree.x0[row[at]!]! < until) {
+        while (at < row.length && (at === start || tree.x0[row[at]!]! < until)) {
             const node = row[at]!;
             const edge = (tree.x1[node]! - camera.x0) * scale;
-            if (edge - (tree.x0[node]! - camera.x0) * scale >= 1) {
+            if (at > start && edge - (tree.x0[node]! - camera.x0) * scale >= 1) {
                 break;
             }
             right = edge;

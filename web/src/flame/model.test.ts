@@ -93,8 +93,14 @@ describe('one side', () => {
         expect(search(tree, { kind: 'module', module })).toMatchObject({ sums: [10] });
     });
     test('shares of modules are of their own values; other has none', () => {
-        expect(moduleShares(tree)).toEqual([
+        expect(moduleShares(tree, false)).toEqual([
             { module: '/bin/app', self: 45 },
+            { module: '/usr/lib/lib.so', self: 10 },
+        ]);
+    });
+    test('of an inverted tree the first level allocates', () => {
+        expect(moduleShares(tree, true)).toEqual([
+            { module: '/bin/app', self: 90 },
             { module: '/usr/lib/lib.so', self: 10 },
         ]);
     });

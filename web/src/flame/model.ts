@@ -274,7 +274,7 @@ export function baseName(path: string): string {
 
 /** Name of a label, with its place where labels are lines. */
 export function labelName(labels: Labels, label: number, withLine = false): string {
-    const name = labels.function[label] || '?';
+    const name = labels.function[label] || `? (in ${baseName(labels.module[label] ?? '')})`;
     const file = labels.file[label];
     const line = labels.line[label] ?? 0;
     return withLine && file ? `${name} ${baseName(file)}:${line}` : name;
@@ -329,21 +329,29 @@ export interface ModuleShare {
     self: number;
 }
 
-/** Modules by what their own functions are as wide as, largest first. */
-export function moduleShares(tree: Tree): ModuleShare[] {
+/**
+ * Modules by what their own functions are as wide as, largest first. INVERTED: the functions that
+ * allocate are at the root.
+ */
+export function moduleShares(tree: Tree, inverted: boolean): ModuleShare[] {
     const sums = new Map<string, number>();
     for (let node = 0; node < tree.count; node++) {
-        if (tree.label[node]! < 0) {
+        if (tree.label[node]! < 0 || (inverted && tree.level[node] !== 1)) {
             continue;
         }
-        let self = tree.weight[node]!;
-        for (let child = node + 1; child < tree.end[node]!; child = tree.end[child]!) {
-            self -= tree.weight[child]!;
-        }
-        if (self > 0) {
+        const own = inverted ? tree.weight[node]! : ownWeight(tree, node);
+        if (own > 0) {
             const module = moduleOf(tree, node);
-            sums.set(module, (sums.get(module) ?? 0) + self);
+            sums.set(module, (sums.get(module) ?? 0) + own);
         }
     }
     return [...sums].map(([module, self]) => ({ module, self })).sort((a, b) => b.self - a.self);
+}
+
+function ownWeight(tree: Tree, node: number): number {
+    let own = tree.weight[node]!;
+    for (let child = node + 1; child < tree.end[node]!; child = tree.end[child]!) {
+        own -= tree.weight[child]!;
+    }
+    return own;
 }

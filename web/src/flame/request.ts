@@ -97,8 +97,8 @@ function changeSummary(answer: FlameAnswer): Summary {
     }
     const blocks = COUNT_OF[metric] && totals[COUNT_OF[metric]];
     if (blocks) {
-        const net = signed((blocks[0] ?? 0) - (blocks[1] ?? 0), 'count');
-        notes.push(`blocks: +${count(blocks[0] ?? 0)} ${count(-(blocks[1] ?? 0))} = ${net}`);
+        const [came = 0, went = 0] = blocks;
+        notes.push(`blocks: ${count(came)} − ${count(went)} = ${signed(came - went, 'count')}`);
     }
     return { text, note: notes.join(' · ') };
 }
@@ -118,7 +118,8 @@ export function summaryOf(answer: FlameAnswer, start: number): Summary {
     const blocks = counts ? counted(totals[counts][0] ?? 0, counts) : '';
     const moment = at !== null && (mode === 'peak' || mode === 'moment') ? since(at, start) : '';
     const where = mode === 'peak' ? `at the peak, ${moment}` : moment && `at ${moment}`;
-    const notes = [blocks, where, span, `${count(answer.stacks)} stacks`];
+    const stacks = `${count(answer.stacks)} ${answer.stacks === 1 ? 'stack' : 'stacks'}`;
+    const notes = [blocks, where, span, stacks];
     return { text, note: notes.filter(Boolean).join(' · ') };
 }
 

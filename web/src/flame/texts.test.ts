@@ -129,7 +129,7 @@ test('added less removed is the change of what is live, in figures', () => {
     } as unknown as FlameAnswer;
     const { text, note } = summaryOf(answer, 1e6);
     expect(plain(text)).toBe('added 12.3 MiB - removed 4.1 MiB = +8.2 MiB');
-    expect(plain(note)).toContain('live: 40.0 MiB → 48.2 MiB · blocks: +30 -10 = +20');
+    expect(plain(note)).toContain('live: 40.0 MiB → 48.2 MiB · blocks: 30 - 10 = +20');
     expect(plain(note)).toContain('+1.000 s to +4.000 s');
     expect(sidesOf(answer).length).toBe(2);
     expect(sidesOf({ ...answer, metric: 'total-bytes' }).length).toBe(1);

@@ -70,7 +70,8 @@ export function useCanvas(
         const { tree, zoomed } = what;
         const goal = { x0: tree.x0[zoomed] ?? 0, x1: tree.x1[zoomed] ?? 1 };
         const way = glide.current;
-        const part = way ? Math.min((time - way.since) / GLIDE_MS, 1) : 1;
+        // A frame's time may lie before the moment that the way began.
+        const part = way ? Math.min(Math.max((time - way.since) / GLIDE_MS, 0), 1) : 1;
         const eased = 1 - (1 - part) ** 3;
         const from = way ? way.from : goal;
         camera.current.x0 = from.x0 + (goal.x0 - from.x0) * eased;

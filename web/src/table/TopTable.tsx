@@ -116,8 +116,8 @@ export function TopTable(props: TopTableProps): JSX.Element {
     return (
         <div class={`top-table${props.dim ? ' is-dim' : ''}`} aria-busy={props.dim}>
             <TextField
-                name="Find"
-                hint="function, module or /regex/"
+                name="Find: function, module or /regex/"
+                hint="Only rows with this text in their function or module"
                 value={text}
                 pause={150}
                 bad={typeof found === 'string' ? found : null}
