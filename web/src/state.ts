@@ -73,18 +73,30 @@ export const span = computed<Span | null>(() =>
     bounds.value === null ? null : resolveSpan(route.value, bounds.value),
 );
 
+/** The same object as before when nothing in it changed, so that nobody draws for nothing. */
+function kept<T extends object>(make: () => T | null): () => T | null {
+    let last: T | null = null;
+    return () => {
+        const next = make();
+        last = next && last && JSON.stringify(next) === JSON.stringify(last) ? last : next;
+        return last;
+    };
+}
+
 /** As the panels want it: null when the whole run is meant. Follows `snapshotVersion`'s pace. */
-export const interval = computed<Interval | null>(() => {
-    void snapshotVersion.value;
-    const r = route.value;
-    const fixed = r.last === null && (r.from === null || r.to !== null);
-    const run = fixed ? bounds.value : bounds.peek();
-    if (run === null || (r.from === null && r.to === null && r.last === null)) {
-        return null;
-    }
-    const { from, to } = resolveSpan(r, run);
-    return { from, to };
-});
+export const interval = computed<Interval | null>(
+    kept(() => {
+        void snapshotVersion.value;
+        const r = route.value;
+        const fixed = r.last === null && (r.from === null || r.to !== null);
+        const run = fixed ? bounds.value : bounds.peek();
+        if (run === null || (r.from === null && r.to === null && r.last === null)) {
+            return null;
+        }
+        const { from, to } = resolveSpan(r, run);
+        return { from, to };
+    }),
+);
 
 /** For `revision` of the panels: the answer may have changed though the question did not. */
 export const revision = computed(() => {

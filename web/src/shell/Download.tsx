@@ -5,7 +5,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, downloadUrl } from '../api';
-import { detail, process, selection } from '../state';
+import { detail, process, route, selection } from '../state';
 import { reportCommand } from './report';
 
 /** The snapshot that "peak of the interval" means; null: `report` finds it by itself. */
@@ -46,7 +46,7 @@ function CopyCommand() {
     useEffect(() => {
         setSaid(null);
         setShown(null);
-    }, [selection.value]);
+    }, [route.value]);
     return (
         <div class="copy-command">
             <button type="button" data-testid="copy-command" onClick={() => void copy()}>

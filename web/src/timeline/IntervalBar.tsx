@@ -5,10 +5,11 @@
 // microsecond.
 
 import { useRef, useState } from 'preact/hooks';
+import { api, ApiError } from '../api';
 import { signed } from '../format';
-import { bounds, chooseInterval, columns, go, route, running, span } from '../state';
+import { useQuery } from '../query';
+import { bounds, chooseInterval, go, namesVersion, process, route, running, span } from '../state';
 import { clock, length, parseTime, seconds } from '../times';
-import { indexAt } from './columns';
 
 interface TimeFieldProps {
     label: string;
@@ -66,16 +67,44 @@ function TimeField({ label, time, start, end, testId, onTime }: TimeFieldProps) 
     );
 }
 
-function Change({ from, to }: { from: number; to: number }) {
-    const data = columns.value;
-    if (!data) {
+/** Live bytes as of a moment: columns are a choice of the snapshots, so the server is asked. */
+async function liveAt(id: number, start: number, time: number, signal: AbortSignal) {
+    try {
+        const upTo = await api.timeline(id, { from: start, to: time, points: 2 }, signal);
+        return upTo.live_bytes.at(-1) ?? 0;
+    } catch (error) {
+        if (error instanceof ApiError && error.code === 'no-snapshot') {
+            return 0; // before the first one
+        }
+        throw error;
+    }
+}
+
+/** How much live bytes changed over the interval. */
+function Change({ from, to, open }: { from: number; to: number; open: boolean }) {
+    const p = process.value;
+    const id = p?.id ?? 0;
+    const start = p?.start ?? 0;
+    // The newest snapshot is known already: an open end costs no question.
+    const query = useQuery(
+        `${id} ${from} ${open ? '' : to}`,
+        namesVersion.value,
+        async (signal) => ({
+            before: await liveAt(id, start, from, signal),
+            after: open ? null : await liveAt(id, start, to, signal),
+        }),
+    );
+    if (!query.data) {
         return null;
     }
-    const live = (time: number): number => data.live_bytes[indexAt(data, time)] ?? 0;
-    const change = live(to) - live(from);
+    const change = (query.data.after ?? p?.live_bytes ?? 0) - query.data.before;
     const kind = change > 0 ? 'grew' : change < 0 ? 'shrank' : '';
     return (
-        <span class="change">
+        <span
+            class={`change${query.loading ? ' stale' : ''}`}
+            data-testid="interval-change"
+            data-value={change}
+        >
             live <b class={kind}>{signed(change, 'bytes')}</b>
         </span>
     );
@@ -116,7 +145,7 @@ export function IntervalBar({ start }: { start: number }) {
         const from = s.from <= run.from ? null : s.from;
         chooseInterval(from !== null && time !== null ? Math.min(from, time) : from, time);
     };
-    const what = s.whole ? 'Whole run' : route.value.last !== null ? 'The last' : 'Interval';
+    const what = s.whole ? 'Whole run' : route.value.last !== null ? 'Following' : 'Interval';
     return (
         <div class="interval" data-testid="interval" data-from={s.from} data-to={s.to}>
             <b class="what">{what}</b>
@@ -140,7 +169,7 @@ export function IntervalBar({ start }: { start: number }) {
                 {length(s.to - s.from)} long, {clock(s.from, true)} –{' '}
                 {s.open && running.value ? 'now' : clock(s.to, true)}
             </span>
-            <Change from={s.from} to={s.to} />
+            {!s.whole && <Change from={s.from} to={s.to} open={s.open} />}
             <MomentChip start={start} />
         </div>
     );

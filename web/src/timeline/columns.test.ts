@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import type { SnapshotEvent } from '../api';
-import { append, COLUMN_NAMES, indexAt, join, LIMIT, lowerBound, peakIndex } from './columns';
+import { append, COLUMN_NAMES, join, LIMIT, lowerBound, peakIndex } from './columns';
 import { rates, thin } from './columns';
 import type { Columns } from './columns';
 
@@ -80,7 +80,6 @@ describe('looking up', () => {
     it('finds bounds', () => {
         expect([5, 10, 20, 25, 31].map((t) => lowerBound(c.time, t))).toEqual([0, 0, 1, 3, 4]);
         expect([5, 10, 20, 31].map((t) => lowerBound(c.time, t, true))).toEqual([0, 1, 3, 4]);
-        expect([9, 10, 19, 99].map((t) => indexAt(c, t))).toEqual([-1, 0, 0, 3]);
     });
 
     it('finds the peak inside of a span only', () => {

@@ -95,11 +95,6 @@ export function join(base: Columns, fine: Columns): Columns {
     ]);
 }
 
-/** Index of the last column not after `time`; -1: all are after it. */
-export function indexAt(columns: Columns, time: number): number {
-    return lowerBound(columns.time, time, true) - 1;
-}
-
 /** Typical distance of two columns in microseconds; 0: fewer than two. */
 export function typicalGap(times: readonly number[]): number {
     const n = times.length;

@@ -28,6 +28,9 @@ export interface OverlayState {
 
 export const LABEL_HEIGHT = 16;
 const LABEL_WIDTH = 160;
+const STUB_HEIGHT = 7;
+/** Marks closer than this on average are dense. */
+const DENSE_PX = 14;
 
 class Pen {
     readonly scale: number;
@@ -111,21 +114,38 @@ function fitted(c: CanvasRenderingContext2D, text: string, width: number): strin
     return `${plain.slice(0, n)}…`;
 }
 
+/** A short stroke at the top, where lines would stand so close that they hide the curves. */
+function stub(u: uPlot, pen: Pen, x: number, color: string): void {
+    const c = u.ctx;
+    c.strokeStyle = color;
+    c.lineWidth = pen.scale;
+    c.beginPath();
+    c.moveTo(x, pen.top);
+    c.lineTo(x, pen.top + STUB_HEIGHT * pen.scale);
+    c.stroke();
+}
+
 function drawMarks(u: uPlot, pen: Pen, marks: OverlayMark[]): void {
     const c = u.ctx;
     const p = palette.peek();
+    const seen = marks.filter((mark) => pen.inside(pen.x(mark.time)));
+    const dense = seen.length * DENSE_PX * pen.scale > pen.width;
     c.font = `${11 * pen.scale}px system-ui, "DejaVu Sans", sans-serif`;
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     let free = pen.left;
     let lastLine = -Infinity;
-    for (const mark of marks) {
+    for (const mark of seen) {
         const x = pen.x(mark.time);
-        if (!pen.inside(x) || x - lastLine < pen.scale) {
+        if (x - lastLine < pen.scale) {
             continue;
         }
         lastLine = x;
-        line(u, pen, x, withAlpha(p.mark, 0.5), [2, 3]);
+        if (dense) {
+            stub(u, pen, x, withAlpha(p.mark, 0.7));
+        } else {
+            line(u, pen, x, withAlpha(p.mark, 0.5), [2, 3]);
+        }
         const room = Math.min(LABEL_WIDTH * pen.scale, pen.left + pen.width - x - 4 * pen.scale);
         if (x < free || room < 24 * pen.scale) {
             continue;
