@@ -3,6 +3,7 @@
  * Purpose: labels and paths of a profile whose addresses are known: they are return addresses that
  * functions of this very program hand out. The file is made by protoc (profile_fixture.h).
  */
+#include <errno.h>
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -292,6 +293,68 @@ static void test_growing_profile_keeps_ids(void **state)
     free(next);
 }
 
+/* ---- names that come later ------------------------------------------------------------------- */
+
+static void test_names_later(void **state)
+{
+    (void)state;
+    char *text = describe();
+    Setting s = {.profile = fixture_open("memhawk", text), .symbolizer = open_symbolizer()};
+    Symbolizer *worker = open_symbolizer();
+    free(text);
+    assert_int_equal(labels_new_deferred(s.profile, s.symbolizer, GRANULARITY_FUNCTION, &s.labels),
+                     0);
+    assert_false(leaf_of(s.labels, 0, 0)->known);
+    const Label *address = leaf_of(s.labels, 0, 0);
+    size_t addresses = labels_count(s.labels);
+    uint64_t generation = labels_generation(s.labels);
+
+    /* frame by frame, as the worker of the page does; the first two stacks share beta */
+    for (uint32_t i = 0; i < profile_frame_count(s.profile); i++) {
+        SymbolModuleInfo info;
+        uint64_t file_pc = 0;
+        const SymbolFrame *found, *own;
+        bool inside = symbol_frame_info(s.profile, i, &info, &file_pc);
+        int n = symbol_resolve_address(worker, inside ? &info : NULL, file_pc, &found);
+        assert_true(n > 0);
+        assert_int_equal(
+            symbol_adopt(s.symbolizer, inside ? &info : NULL, file_pc, found, (size_t)n), 0);
+        assert_int_equal(symbol_resolve(s.symbolizer, s.profile, i, &own), n);
+        assert_true(!found->function || own->function != found->function); /* copies */
+        assert_int_equal(labels_put(s.labels, i, own, (size_t)n), 0);
+    }
+    symbol_close(worker);
+    assert_false(leaf_of(s.labels, 0, 0)->known); /* until the update */
+    assert_int_equal(labels_update(s.labels), 0);
+    assert_true(labels_generation(s.labels) > generation);
+
+    /* the same paths as when names are looked up at once */
+    Setting direct = setting_new(GRANULARITY_FUNCTION);
+    for (uint32_t i = 0; i < profile_stack_count(s.profile); i++) {
+        const uint32_t *a, *b;
+        size_t depth = labels_path(s.labels, i, &a);
+        assert_int_equal(labels_path(direct.labels, i, &b), depth);
+        for (size_t k = 0; k < depth; k++) {
+            const Label *x = labels_get(s.labels, a[k]), *y = labels_get(direct.labels, b[k]);
+            assert_string_equal(x->function, y->function);
+            assert_string_equal(x->module, y->module);
+            assert_int_equal(x->inlined, y->inlined);
+            assert_int_equal(x->known, y->known);
+            assert_int_equal(x->offset, y->offset);
+        }
+    }
+    setting_done(&direct);
+    /* old labels are still there; what has no name keeps the label of its address */
+    assert_string_equal(address->module, self);
+    assert_false(address->known);
+    assert_int_equal(labels_count(s.labels), addresses + 3); /* alpha, inlined_one, beta */
+    generation = labels_generation(s.labels);
+    assert_int_equal(labels_update(s.labels), 0);
+    assert_int_equal(labels_generation(s.labels), generation);
+    assert_int_equal(labels_put(s.labels, 1000, NULL, 1), -EINVAL);
+    setting_done(&s);
+}
+
 /* ---- size ----------------------------------------------------------------------------------- */
 
 static void test_100000_stacks(void **state)
@@ -338,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_line_labels),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_growing_profile_keeps_ids),
+        cmocka_unit_test(test_names_later),
         cmocka_unit_test(test_100000_stacks),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

@@ -117,6 +117,44 @@ static void test_changes(void **state)
     }
 }
 
+/* The list of changes, added up, is truth[] at each snapshot; in order, one a snapshot. */
+static void check_list(const Series *series, Metric metric, uint32_t first, uint32_t last)
+{
+    static ProfileChange room[SNAPSHOTS];
+    const ProfileChange *changes;
+    int64_t value;
+    size_t count = series_changes(series, metric, first, last, room, &changes, &value), at = 0;
+
+    assert_true(value == (first ? truth[first - 1].v[metric] : 0));
+    for (uint32_t s = first; s <= last; s++) {
+        if (at < count && changes[at].snapshot == s)
+            value = wrap_add(value, changes[at++].delta);
+        assert_true(value == truth[s].v[metric]);
+    }
+    assert_int_equal(at, count);
+}
+
+static void test_list_of_changes(void **state)
+{
+    static const unsigned sparse[] = {1, 3, 30, 1000, 5000};
+    uint64_t seed = 99;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sparse / sizeof *sparse; i++) {
+        Pool pool = {.budget = &budget};
+        Series series;
+
+        fill(&series, &pool, 70 + i, sparse[i]);
+        for (int k = 0; k < 200; k++) {
+            uint32_t first = (uint32_t)(random_next(&seed) % SNAPSHOTS);
+            uint32_t last = first + (uint32_t)(random_next(&seed) % (SNAPSHOTS - first));
+            check_list(&series, (Metric)(k % METRIC_MAX), first, last);
+        }
+        check_list(&series, METRIC_LIVE_BYTES, 0, SNAPSHOTS - 1);
+        pool_done(&pool);
+    }
+}
+
 static void test_extremes(void **state)
 {
     static const int64_t numbers[] = {INT64_MAX, INT64_MIN, 0,  -1,  1,
@@ -161,6 +199,13 @@ static void test_twice(void **state)
     series_at(&series, 5, &values);
     assert_int_equal(values.v[1], 500);
     assert_int_equal(series_add_changes(&series, METRIC_LIVE_COUNT, 5, 6, deltas), 0);
+    const ProfileChange *changes;
+    ProfileChange room[2];
+    int64_t before;
+    assert_int_equal(series_changes(&series, METRIC_LIVE_COUNT, 5, 6, room, &changes, &before), 1);
+    assert_int_equal(before, 0);
+    assert_int_equal(changes[0].snapshot, 5);
+    assert_int_equal(changes[0].delta, deltas[0]);
     assert_int_equal(deltas[0], 500);
     assert_int_equal(deltas[1], 0);
     pool_done(&pool);
@@ -214,9 +259,10 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_states),   cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_extremes), cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_size),     cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_states),          cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_list_of_changes), cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_twice),           cmocka_unit_test(test_size),
+        cmocka_unit_test(test_out_of_memory),
     };
 
     budget.limit_bytes = 64 << 20;
