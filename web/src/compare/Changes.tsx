@@ -8,6 +8,7 @@ import { useState } from 'preact/hooks';
 import type { ChangeKind, CompareAnswer, CompareRow } from '../api';
 import { Segments } from '../flame/Controls';
 import { baseName, labelName } from '../flame/model';
+import { shortName } from '../flame/names';
 import { Empty } from '../flame/States';
 import { amount, count, exact, signed } from '../format';
 import { changePercent, headFrame } from './options';
@@ -71,7 +72,7 @@ function ChangeRow({ answer, row }: { answer: CompareAnswer; row: CompareRow }):
                             setOpen(!open);
                         }}
                     >
-                        {head >= 0 ? labelName(labels, head) : 'unknown stack'}
+                        {head >= 0 ? shortName(labelName(labels, head)) : 'unknown stack'}
                     </button>
                     <span class="soft">
                         {row.differs === null

@@ -16,6 +16,7 @@ import '../flame/parts.css';
 import { search } from '../flame/search';
 import { HIGHEST_LIMIT } from '../flame/Stacks';
 import { Empty, Failed, Loading } from '../flame/States';
+import { useSearchKey } from '../flame/useSearchKey';
 import { useTheme } from '../flame/useTheme';
 import { ViewControls } from '../flame/ViewControls';
 import { amount, count, METRIC_NAME, share } from '../format';
@@ -122,6 +123,7 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
     const [text, setText] = useState('');
     const [bottom, setBottom] = useState(false);
     const searchField = useRef<HTMLInputElement>(null);
+    const focusSearch = useSearchKey(searchField);
     const root = useRef<HTMLElement>(null);
     const theme = useTheme(root);
     const lines = view.granularity === 'line';
@@ -161,7 +163,7 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
                     }}
                 />
                 <TextField
-                    name="Search: name or /regex/"
+                    name="Search or /regex/"
                     hint="Lights up functions with this text in their name or file:line (key: /)"
                     value={text}
                     pause={200}
@@ -197,7 +199,7 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
                             withLines={query.data!.lines}
                             matches={matches}
                             dim={query.loading}
-                            onSearch={() => searchField.current?.focus()}
+                            onSearch={focusSearch}
                             onMore={
                                 limit < HIGHEST_LIMIT
                                     ? () => setLimit(Math.min(limit * 4, HIGHEST_LIMIT))

@@ -9,7 +9,7 @@ import type { Tree } from './model';
 import type { MenuItem } from './Menu';
 
 /** Steps of the path that are always written out, at its end. */
-const LAST_STEPS = 4;
+const LAST_STEPS = 3;
 
 export function Crumbs({ tree, zoomed, onZoom }: {
     tree: Tree;

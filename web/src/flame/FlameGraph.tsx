@@ -4,7 +4,7 @@
 // zoomed and selected is remembered as paths of labels, so that both survive a newer tree.
 
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { LABEL_OTHER } from '../api';
 import { hit, ROW, rowTop, treeHeight } from './canvas';
 import { copyText } from './copy';
@@ -88,11 +88,32 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
         theme && { tree, bottom, zoomed, selected, hovered, matches, withLines, theme },
     );
 
-    useEffect(() => {
-        if (bottom && scroller.current) {
-            scroller.current.scrollTop = scroller.current.scrollHeight;
+    // With the root at the bottom, a newer tree grows at the top: the view stays by the root.
+    const fromBottom = useRef(0);
+    useLayoutEffect(() => {
+        const box = scroller.current;
+        if (bottom && box) {
+            box.scrollTop = box.scrollHeight - box.clientHeight - fromBottom.current;
         }
     }, [bottom, tree]);
+    // What is under the resting pointer may be another node now.
+    useLayoutEffect(() => {
+        if (hoveredIn !== null) {
+            hover(nodeUnder(pointer.current));
+        }
+    }, [tree]);
+
+    function onScroll(): void {
+        const box = scroller.current!;
+        fromBottom.current = box.scrollHeight - box.clientHeight - box.scrollTop;
+        setHovered(null);
+    }
+
+    function hover(node: number): void {
+        if (node !== hovered) {
+            setHovered(node >= 0 ? { tree, node } : null);
+        }
+    }
 
     function zoom(node: number): void {
         if (node !== zoomed) {
@@ -148,10 +169,10 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
         });
     }
 
-    function nodeUnder(event: MouseEvent): number {
+    function nodeUnder({ x, y }: Point): number {
         const scene = stage.scene();
         const box = canvas.current?.getBoundingClientRect();
-        return scene && box ? hit(scene, event.clientX - box.left, event.clientY - box.top) : -1;
+        return scene && box ? hit(scene, x - box.left, y - box.top) : -1;
     }
 
     function onPointerMove(event: PointerEvent): void {
@@ -161,15 +182,12 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
         if (event.pointerType === 'touch') {
             return;
         }
-        const node = nodeUnder(event);
-        if (node !== hovered) {
-            setHovered(node >= 0 ? { tree, node } : null);
-        }
+        hover(nodeUnder(pointer.current));
         placeElement(pointer.current.box, pointer.current);
     }
 
     function onClick(event: MouseEvent): void {
-        const node = nodeUnder(event);
+        const node = nodeUnder({ x: event.clientX, y: event.clientY });
         if (node < 0) {
             return;
         }
@@ -185,7 +203,8 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
     function onContextMenu(event: MouseEvent): void {
         const box = canvas.current!.getBoundingClientRect();
         const byKeyboard = event.button !== 2 && pointer.current.type !== 'touch';
-        const node = byKeyboard ? selected : nodeUnder(event);
+        const point = { x: event.clientX, y: event.clientY };
+        const node = byKeyboard ? selected : nodeUnder(point);
         const scene = stage.scene();
         if (node < 0 || !scene) {
             return;
@@ -201,7 +220,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
                       x: box.left + share * scene.width,
                       y: box.top + rowTop(scene, tree.level[node]!) + ROW / 2,
                   }
-                : { x: event.clientX, y: event.clientY },
+                : point,
         );
     }
 
@@ -257,7 +276,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
                 aria-roledescription="flame graph"
                 aria-label={`${props.name}. Arrow keys walk, Enter zooms, Escape resets.`}
                 onKeyDown={onKeyDown}
-                onScroll={() => setHovered(null)}
+                onScroll={onScroll}
             >
                 <div class="flame-tall" style={{ height: `${treeHeight(tree)}px` }}>
                     <canvas

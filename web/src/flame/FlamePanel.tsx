@@ -44,6 +44,11 @@ export function FlamePanel(props: FlamePanelProps): JSX.Element {
                         onChoose={(value) => onView({ whole: value === 'run' })}
                     />
                 )}
+                {view.show === 'moment' && props.moment === null && (
+                    <span class="soft">
+                        The end of the run: click the timeline for another moment
+                    </span>
+                )}
             </div>
             <Stacks {...props} window={null} metrics={metricsOf(view.show)} />
         </section>

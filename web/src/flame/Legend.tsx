@@ -8,7 +8,7 @@ import { useMemo } from 'preact/hooks';
 import { share } from '../format';
 import { growthColour, moduleColour } from './colours';
 import { baseName, moduleShares } from './model';
-import type { Tree } from './model';
+import type { ModuleShare, Tree } from './model';
 
 const SHOWN = 8;
 
@@ -24,30 +24,35 @@ export function ModuleLegend({ trees, inverted, dark, chosen, onChoose }: {
     onChoose(module: string | null): void;
 }): JSX.Element {
     const shares = useMemo(() => {
-        const sums = new Map<string, number>();
-        for (const { module, self } of trees.flatMap((tree) => moduleShares(tree, inverted))) {
-            sums.set(module, (sums.get(module) ?? 0) + self);
+        const sums = new Map<string, ModuleShare>();
+        for (const one of trees.flatMap((tree) => moduleShares(tree, inverted))) {
+            const { self = 0, widest = 0 } = sums.get(one.module) ?? {};
+            sums.set(one.module, {
+                module: one.module,
+                self: self + one.self,
+                widest: Math.max(widest, one.widest),
+            });
         }
-        return [...sums].sort((a, b) => b[1] - a[1]);
+        return [...sums.values()].sort((a, b) => b.self - a.self || b.widest - a.widest);
     }, [trees, inverted]);
     const whole = trees.reduce((sum, tree) => sum + (tree.weight[0] ?? 0), 0);
-    const rest = shares.slice(SHOWN).reduce((sum, [, self]) => sum + self, 0);
+    const rest = shares.slice(SHOWN).reduce((sum, { self }) => sum + self, 0);
     return (
         <div class="flame-legend" role="group" aria-label="Modules by their own share">
-            {shares.slice(0, SHOWN).map(([module, self]) => (
+            {shares.slice(0, SHOWN).map(({ module, self }) => (
                 <button
                     type="button"
                     key={module}
-                    title={module || 'no module'}
+                    title={`${module || 'no module'}: what its own functions allocated`}
                     aria-pressed={chosen === module}
                     onClick={() => onChoose(chosen === module ? null : module)}
                 >
                     <Swatch colour={moduleColour(module, dark)} />
                     {baseName(module) || 'no module'}
-                    <span class="soft">{share(self, whole)}</span>
+                    {self > 0 && <span class="soft">{share(self, whole)}</span>}
                 </button>
             ))}
-            {rest > 0 && (
+            {shares.length > SHOWN && (
                 <span class="soft">
                     {`${shares.length - SHOWN} more modules ${share(rest, whole)}`}
                 </span>

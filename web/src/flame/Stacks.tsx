@@ -23,6 +23,7 @@ import type { Matches, Wanted } from './search';
 import { Empty, Failed, Loading } from './States';
 import { SummaryLine } from './Summary';
 import { TableBeside } from './TableBeside';
+import { useSearchKey } from './useSearchKey';
 import { useTheme } from './useTheme';
 import { ViewControls } from './ViewControls';
 
@@ -97,7 +98,7 @@ export function Stacks(props: StacksProps): JSX.Element {
         setLit(null);
         props.onView({ focus: label });
     };
-    const focusSearch = (): void => searchField.current?.focus();
+    const focusSearch = useSearchKey(searchField);
     const root = useRef<HTMLDivElement>(null);
     const theme = useTheme(root);
 
@@ -111,7 +112,7 @@ export function Stacks(props: StacksProps): JSX.Element {
                     metric={selection.metric!}
                 />
                 <TextField
-                    name="Search: name or /regex/"
+                    name="Search or /regex/"
                     hint="Lights up functions with this text in their name or file:line (key: /)"
                     value={view.search}
                     pause={250}
@@ -123,7 +124,7 @@ export function Stacks(props: StacksProps): JSX.Element {
                     }}
                 />
                 <TextField
-                    name="Only stacks with (regex)"
+                    name="Only stacks with…"
                     hint="Extended regular expression: only stacks with such a function or module"
                     value={view.filter}
                     pause={null}
@@ -176,7 +177,8 @@ export function Stacks(props: StacksProps): JSX.Element {
                     </div>
                     <TableBeside
                         functions={functions}
-                        flame={answer}
+                        flame={flame.error ? undefined : answer}
+                        failed={flame.error !== null}
                         chosen={lit?.kind === 'label' ? lit.id : null}
                         onChoose={(id) => setLit(id === null ? null : { kind: 'label', id })}
                         onFocus={focus}

@@ -12,14 +12,19 @@ import { sidesOf } from './request';
 import type { Asked } from './Stacks';
 import { Failed, Loading } from './States';
 
-export function TableBeside({ functions, flame, chosen, onChoose, onFocus }: {
+export function TableBeside({ functions, flame, failed, chosen, onChoose, onFocus }: {
     functions: Query<Asked<FunctionsAnswer>>;
     flame: FlameAnswer | undefined;
+    /** The graph could not be had, and says why: once is enough. */
+    failed: boolean;
     chosen: number | null;
     onChoose(label: number | null): void;
     onFocus(label: number): void;
-}): JSX.Element {
+}): JSX.Element | null {
     const [open, setOpen] = useState(() => matchMedia('(min-width: 900px)').matches);
+    if (failed) {
+        return null;
+    }
     return (
         <aside class={`stacks-table${open ? ' is-open' : ''}`} aria-label="Functions">
             <button

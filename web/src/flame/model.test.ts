@@ -94,14 +94,14 @@ describe('one side', () => {
     });
     test('shares of modules are of their own values; other has none', () => {
         expect(moduleShares(tree, false)).toEqual([
-            { module: '/bin/app', self: 45 },
-            { module: '/usr/lib/lib.so', self: 10 },
+            { module: '/bin/app', self: 45, widest: 90 },
+            { module: '/usr/lib/lib.so', self: 10, widest: 10 },
         ]);
     });
     test('of an inverted tree the first level allocates', () => {
         expect(moduleShares(tree, true)).toEqual([
-            { module: '/bin/app', self: 90 },
-            { module: '/usr/lib/lib.so', self: 10 },
+            { module: '/bin/app', self: 90, widest: 90 },
+            { module: '/usr/lib/lib.so', self: 10, widest: 10 },
         ]);
     });
     test('the keyboard walks', () => {

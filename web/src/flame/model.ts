@@ -327,25 +327,34 @@ export interface ModuleShare {
     module: string;
     /** Sum of what its functions hold themselves, in the width's unit. */
     self: number;
+    /** The widest of its nodes. */
+    widest: number;
 }
 
 /**
- * Modules by what their own functions are as wide as, largest first. INVERTED: the functions that
+ * All modules of a tree, those whose own functions are widest first. INVERTED: the functions that
  * allocate are at the root.
  */
 export function moduleShares(tree: Tree, inverted: boolean): ModuleShare[] {
-    const sums = new Map<string, number>();
+    const shares = new Map<string, ModuleShare>();
     for (let node = 0; node < tree.count; node++) {
-        if (tree.label[node]! < 0 || (inverted && tree.level[node] !== 1)) {
+        if (tree.label[node]! < 0) {
             continue;
         }
-        const own = inverted ? tree.weight[node]! : ownWeight(tree, node);
-        if (own > 0) {
-            const module = moduleOf(tree, node);
-            sums.set(module, (sums.get(module) ?? 0) + own);
+        const module = moduleOf(tree, node);
+        let entry = shares.get(module);
+        if (!entry) {
+            entry = { module, self: 0, widest: 0 };
+            shares.set(module, entry);
+        }
+        entry.widest = Math.max(entry.widest, tree.weight[node]!);
+        if (!inverted) {
+            entry.self += ownWeight(tree, node);
+        } else if (tree.level[node] === 1) {
+            entry.self += tree.weight[node]!;
         }
     }
-    return [...sums].map(([module, self]) => ({ module, self })).sort((a, b) => b.self - a.self);
+    return [...shares.values()].sort((a, b) => b.self - a.self || b.widest - a.widest);
 }
 
 function ownWeight(tree: Tree, node: number): number {
@@ -353,5 +362,5 @@ function ownWeight(tree: Tree, node: number): number {
     for (let child = node + 1; child < tree.end[node]!; child = tree.end[child]!) {
         own -= tree.weight[child]!;
     }
-    return own;
+    return Math.max(own, 0);
 }

@@ -33,10 +33,15 @@ export function withoutArguments(name: string): string {
     return at > 0 && !name.slice(0, at).endsWith('operator') ? name.slice(0, at) : name;
 }
 
+/** For lists: without template arguments, and with a short word for what has no name. */
+export function shortName(name: string): string {
+    return withoutTemplates(name).replaceAll('(anonymous namespace)', '(anon)');
+}
+
 /** Shorter and shorter forms of a name, the full one first. */
 export function forms(name: string): string[] {
     const full = name.slice(0, 4 * LONGEST);
-    const bare = withoutTemplates(full);
+    const bare = shortName(full);
     const all = [full, bare, withoutArguments(bare)].map((form) => form.slice(0, LONGEST));
     return [...new Set(all)];
 }

@@ -4,7 +4,7 @@ import type { FlameAnswer } from '../api';
 import * as format from '../format';
 import { DEFAULT_FLAME_VIEW } from '../panels';
 import { growthColour, hash, moduleColour } from './colours';
-import { Fitter, forms, withoutArguments, withoutTemplates } from './names';
+import { Fitter, forms, shortName, withoutArguments, withoutTemplates } from './names';
 import { selectionFor, sidesOf, summaryOf } from './request';
 import { placeBox } from './Tooltip';
 
@@ -43,6 +43,9 @@ describe('names', () => {
         expect(withoutArguments('a::b(c) const')).toBe('a::b');
         expect(withoutArguments('(anonymous namespace)::f(int)')).toBe('(anonymous namespace)::f');
         expect(withoutArguments('x::operator()(int)')).toBe('x::operator()(int)');
+    });
+    test('for lists', () => {
+        expect(shortName('(anonymous namespace)::f<int>(char)')).toBe('(anon)::f<…>(char)');
     });
     test('a name of a million characters is cut before it is measured', () => {
         expect(forms(`f<${'x'.repeat(1e6)}>`).every((form) => form.length <= 400)).toBe(true);

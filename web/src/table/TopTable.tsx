@@ -7,6 +7,7 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { FunctionsAnswer, Unit } from '../api';
 import { TextField } from '../flame/Controls';
+import { shortName } from '../flame/names';
 import { Empty } from '../flame/States';
 import { amount, count, exact, share, signed } from '../format';
 import { columnsOf, filterRows, rowsOf, sortRows } from './rows';
@@ -149,7 +150,7 @@ export function TopTable(props: TopTableProps): JSX.Element {
                                 onKeyDown={(event) => onRowKey(event, row)}
                             >
                                 <td class="function" title={`${row.name}\n${row.place}`}>
-                                    <span>{row.name}</span>
+                                    <span>{shortName(row.name)}</span>
                                     <span class="soft">{row.module}</span>
                                     {chosen === row.id && (
                                         <button
