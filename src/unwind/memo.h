@@ -8,7 +8,8 @@
  * The inline half of unwind_walk(): a remembered walk that still holds, or NULL. No calls, so that
  * a hook can have it without a stack frame of its own. See walk.c for why these reads are safe. It
  * does not look at unwind_epoch: the caller learns of unloaded modules through unwind_on_unload.
- * Walks that depend on the caller's rbp are left to unwind_walk().
+ * Walks that depend on the caller's rbp are left to unwind_walk(), and so are chains (walk.h) where
+ * the stack differs elsewhere than at the fork.
  */
 
 /* The first entry from ENTRY on whose word is not on the stack: the first stop at the latest, whose
