@@ -16,12 +16,14 @@
 #include "runtime/endings.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/sys.h"
 #include "runtime/collector.h"
 #include "runtime/log.h"
@@ -31,12 +33,47 @@
 
 extern char **environ;
 
+enum { WAIT_NS = 2000000000 };
+
 static _Atomic int quick_status;
-static _Atomic bool ended;
+/* The thread that writes the last snapshot, 0: none yet; whoever comes first takes it. */
+static _Atomic uint32_t ender;
+static _Atomic uint32_t ended; /* 1: it is written; a futex for those who came second */
 
 static bool is_recording(void)
 {
     return atomic_load(&runtime.mode) == MODE_ON && runtime.pid == (uint32_t)sys_call(SYS_getpid);
+}
+
+/* Another thread is ending the process: the file must be whole before we do, so its snapshot is
+ * awaited, not only what the collector knows of: it may not have been asked yet. */
+static void wait_for_ender(void)
+{
+    uint64_t deadline_ns = clock_monotonic_ns() + WAIT_NS, now_ns;
+    while (!atomic_load(&ended) && (now_ns = clock_monotonic_ns()) < deadline_ns)
+        sys_futex_wait((uint32_t *)&ended, 0, deadline_ns - now_ns);
+}
+
+static void not_ended(void)
+{
+    atomic_store(&ender, 0);
+    atomic_store(&ended, 0);
+}
+
+static void flush(EndReason reason, int status)
+{
+    uint32_t first = 0, self = sys_gettid();
+    if (reason == END_EXEC && !atomic_load(&ender)) {
+        collector_flush(reason, status, 0);
+    } else if (atomic_compare_exchange_strong(&ender, &first, self)) {
+        collector_flush(reason, status, 0);
+        atomic_store(&ended, 1);
+        sys_futex_wake((uint32_t *)&ended, INT_MAX);
+    } else if (first != self) {
+        wait_for_ender();
+    } else {
+        collector_settle(); /* a handler that interrupted our own flush */
+    }
 }
 
 void endings_flush(EndReason reason, int status)
@@ -44,16 +81,15 @@ void endings_flush(EndReason reason, int status)
     if (!is_recording())
         return;
     int saved_errno = errno;
-    if (!atomic_exchange(&ended, reason != END_EXEC))
-        collector_flush(reason, status, 0);
-    else
-        collector_settle(); /* another thread is at it: let it be done before the process ends */
+    flush(reason, status);
+    if (reason == END_EXEC)
+        not_ended(); /* if it fails, the process goes on and ends later */
     errno = saved_errno;
 }
 
 void endings_after_fork(void)
 {
-    atomic_store(&ended, false);
+    not_ended();
 }
 
 static void on_quick_exit(void)
