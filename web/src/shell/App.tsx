@@ -2,6 +2,7 @@
 //
 // The page: top line, processes, and for the chosen one its head, timeline and tabs.
 
+import { useEffect } from 'preact/hooks';
 import { ComparePanel } from '../compare/ComparePanel';
 import { FlamePanel } from '../flame/FlamePanel';
 import { FunctionsPanel } from '../functions/FunctionsPanel';
@@ -86,7 +87,16 @@ function Panels() {
     );
 }
 
+/** What the browser's tab says. */
+function useTitle(): void {
+    const p = process.value;
+    useEffect(() => {
+        document.title = p ? `${p.name} (${p.pid}) – MemHawk` : 'MemHawk';
+    }, [p?.name, p?.pid]);
+}
+
 export function App() {
+    useTitle();
     const chosen = process.value !== null;
     return (
         <div class="app">

@@ -5,8 +5,8 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, downloadUrl } from '../api';
-import { detail, process, route, selection } from '../state';
-import { reportCommand } from './report';
+import { bounds, detail, process, route, running, selection } from '../state';
+import { reportCommand, toTheEnd } from './report';
 
 /** The snapshot that "peak of the interval" means; null: `report` finds it by itself. */
 async function peakTime(id: number): Promise<number | null> {
@@ -36,7 +36,10 @@ function CopyCommand() {
             return;
         }
         try {
-            const command = reportCommand(p.path, selection.peek(), await peakTime(p.id));
+            const run = bounds.peek();
+            const wanted = selection.peek();
+            const s = run && !running.peek() ? toTheEnd(wanted, run.to) : wanted;
+            const command = reportCommand(p.path, s, await peakTime(p.id));
             setShown(command);
             setSaid((await copyText(command)) ? 'Copied' : 'Select and copy:');
         } catch (error) {

@@ -6,6 +6,16 @@
 import type { Selection } from '../api';
 import { rfc3339 } from '../times';
 
+/**
+ * The selection in the words of a profile that is complete: what reaches its last snapshot reaches
+ * the end, and a command made of it does not warn that its time is past the end.
+ */
+export function toTheEnd(s: Selection, last: number): Selection {
+    const { to, ...rest } = s;
+    const open = to === undefined || to >= last ? rest : { ...rest, to };
+    return typeof open.at === 'number' && open.at >= last ? { ...open, at: 'end' } : open;
+}
+
 /** One word of a POSIX shell. */
 export function quoted(word: string): string {
     return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Process } from '../api';
 import { badgeOf, commandLine, coverageShares, lossWords } from './facts';
-import { quoted, reportCommand } from './report';
+import { quoted, reportCommand, toTheEnd } from './report';
 import { sparkPoints, treeOf } from './tree';
 
 describe('the report command', () => {
@@ -33,6 +33,14 @@ describe('the report command', () => {
         ],
     ] as const)('%s', (_name, selection, peak, expected) => {
         expect(reportCommand('f.binpb', selection, peak)).toBe(expected);
+    });
+
+    it('says "end" for what reaches the last snapshot', () => {
+        expect(toTheEnd({ from: 1, to: 9 }, 9)).toEqual({ from: 1 });
+        expect(toTheEnd({ from: 1, to: 8 }, 9)).toEqual({ from: 1, to: 8 });
+        expect(toTheEnd({ at: 9 }, 9)).toEqual({ at: 'end' });
+        expect(toTheEnd({ at: 8 }, 9)).toEqual({ at: 8 });
+        expect(toTheEnd({ at: 'end' }, 9)).toEqual({ at: 'end' });
     });
 
     it('quotes for the shell', () => {
