@@ -7,8 +7,8 @@
  *
  * Most new stacks end like the one that the same thread added before: their outer frames are kept
  * once, in that stack or in one that it refers to itself. `outer` names the stack that has the next
- * frame of its own, so each step to it brings at least one. In g++ a stack of 45 frames so takes
- * 14 words, and the pages that are touched are what a new stack costs most.
+ * frame of its own, so each step to it brings at least one. In g++ a stack of 38 frames so takes
+ * 16 words, and the pages that are touched are what a new stack costs most.
  *
  * Two different stacks with equal 64-bit hashes would be counted as one; with a million stacks that
  * has a chance of 3e-8.
