@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Colours of nodes. By module: a hue from a hash of its name, so that a module has the same colour
-// in each graph, each run and both themes; lightness is fixed per theme, so that text stays
-// readable on all of them. By growth: from blue (shrunk) over grey to orange (grown), which people
-// who cannot tell red from green can tell apart, and lightness differs too.
+// in each graph, both themes and, unless two modules of a page want the same hue, in each run;
+// lightness is fixed per theme, so that text stays readable on all of them. By growth: from blue
+// (shrunk) over grey to orange (grown), which people who cannot tell red from green can tell apart,
+// and lightness differs too.
 
 import { baseName } from './model';
 
@@ -31,14 +32,46 @@ export function hash(text: string): number {
     return (value ^ (value >>> 13)) >>> 0;
 }
 
+/**
+ * Which module has which hue. The first one to want a hue has it; who comes later moves on, with a
+ * hue between them as long as there is room.
+ */
+export class Hues {
+    private readonly slots = new Map<string, number>();
+    private readonly taken = new Set<number>();
+
+    /** From 0 to HUES - 1, the same for the same name. */
+    of(name: string): number {
+        let slot = this.slots.get(name);
+        if (slot === undefined) {
+            slot = this.choose(hash(name) % HUES);
+            this.slots.set(name, slot);
+            this.taken.add(slot);
+        }
+        return slot;
+    }
+
+    private choose(wanted: number): number {
+        // 7 has no divisor in common with 24: the walk comes by all hues, far ones first.
+        const walk = Array.from({ length: HUES }, (_, at) => (wanted + 7 * at) % HUES);
+        const free = (slot: number): boolean => !this.taken.has((slot + HUES) % HUES);
+        const apart = (slot: number): boolean => free(slot - 1) && free(slot) && free(slot + 1);
+        return walk.find(apart) ?? walk.find(free) ?? wanted;
+    }
+}
+
+const pageHues = new Hues();
+
 /** Of a module by its file's name (folders differ between machines); VARIANT from 0 to 2. */
-export function moduleColour(module: string, dark: boolean, variant = 0): string {
+export function moduleColour(
+    module: string, dark: boolean, variant = 0, hues: Hues = pageHues,
+): string {
     if (module === '') {
         return neutral(dark);
     }
-    const mixed = hash(baseName(module));
-    const hue = (mixed % HUES) * (360 / HUES) + 8;
-    const chroma = 0.075 + ((mixed >>> 8) % 3) * 0.022;
+    const name = baseName(module);
+    const hue = hues.of(name) * (360 / HUES) + 8;
+    const chroma = 0.08 + ((hash(name) >>> 8) % 3) * 0.02;
     const light = dark ? 0.41 + variant * 0.022 : 0.855 - variant * 0.026;
     return `oklch(${light.toFixed(3)} ${(dark ? chroma * 0.9 : chroma).toFixed(3)} ${hue})`;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { FlameAnswer } from '../api';
 import * as format from '../format';
 import { DEFAULT_FLAME_VIEW } from '../panels';
-import { growthColour, hash, moduleColour } from './colours';
+import { growthColour, hash, Hues, moduleColour } from './colours';
 import { Fitter, forms, shortName, withoutArguments, withoutTemplates } from './names';
 import { selectionFor, sidesOf, summaryOf } from './request';
 import { placeBox } from './Tooltip';
@@ -60,12 +60,20 @@ describe('names', () => {
 });
 
 describe('colours', () => {
-    test('a module has one colour wherever its folder is, and modules differ', () => {
+    test('a module has one colour wherever its folder is', () => {
         expect(moduleColour('/usr/lib/libc.so.6', false)).toBe(moduleColour('libc.so.6', false));
-        const names = Array.from({ length: 200 }, (_, at) => `lib${at}.so`);
-        const colours = new Set(names.map((name) => moduleColour(name, true)));
-        expect(colours.size).toBeGreaterThan(40);
-        expect(hash('libc.so.6')).toBe(hash('libc.so.6'));
+        expect(moduleColour('libc.so.6', true)).not.toBe(moduleColour('libc.so.6', false));
+    });
+    test('24 modules have 24 hues, and few modules are not beside each other', () => {
+        const hues = new Hues();
+        const first = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => hues.of(name));
+        first.forEach((slot, at) => first.slice(at + 1).forEach((other) => {
+            expect(Math.min((slot - other + 24) % 24, (other - slot + 24) % 24)).toBeGreaterThan(1);
+        }));
+        const all = Array.from({ length: 18 }, (_, at) => hues.of(`lib${at}.so`));
+        expect(new Set([...first, ...all]).size).toBe(24);
+        expect(hues.of('lib25.so')).toBe(hash('lib25.so') % 24);
+        expect(hues.of('a')).toBe(first[0]);
     });
     test('growth and shrinking are apart in hue, none is neutral', () => {
         expect(growthColour(0, false)).toBe(growthColour(0.01, false));
