@@ -22,7 +22,8 @@
 #include "base/lock.h"
 #include "runtime/arena.h"
 
-enum { FIRST_TABLE_BITS = 12, PAGE_STACKS = 1 << STACK_PAGE_BITS, NEWEST = 8, OWN_MAX = 255 };
+enum { FIRST_TABLE_BITS = 12, PAGE_STACKS = 1 << STACK_PAGE_BITS, NEWEST = 8 };
+_Static_assert(UNWIND_MAX_DEPTH - 1 <= UINT8_MAX, "Stack.own, where at least one is shared");
 #define ID_MASK ((UINT64_C(1) << STACK_ID_BITS) - 1)
 #define MAX_ID  (ID_MASK - 1)
 
@@ -150,7 +151,7 @@ static unsigned shared_frames(const struct Newest *other, const FrameWord *frame
     while (shared < depth && shared < theirs &&
            frames[depth - 1 - shared] == other->frames[theirs - 1 - shared])
         shared++;
-    return depth - shared <= OWN_MAX ? shared : 0;
+    return shared;
 }
 
 /* The stack that has the innermost of the COUNT outermost frames of ID in its own. */
