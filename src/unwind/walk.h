@@ -60,9 +60,9 @@ enum {
 };
 
 struct UnwindThread {
-    Memo none;                      /* never used: what cell 0 stands for */
-    uint32_t cells[1 << MEMO_BITS]; /* newest walk of a chain: bytes from here; 0: none */
-    Memo *last;                     /* returned last, NULL: forgotten; candidate to join */
+    uint64_t none[sizeof(Memo) / 8]; /* a memo with key 0, always: what cell 0 stands for */
+    uint32_t cells[1 << MEMO_BITS];  /* newest walk of a chain: bytes from here; 0: none */
+    Memo *last;                      /* returned last, NULL: forgotten; candidate to join */
     uint64_t epoch_key;
     uint32_t epoch;
     uint16_t max_depth;
