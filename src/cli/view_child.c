@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -126,34 +127,41 @@ int view_child_start(const char *folder, ViewChild *ret_child)
     return r;
 }
 
-/* Whether somebody has looked by now; waits up to PATIENCE_MS for the first look. */
-static bool was_visited(const ViewChild *child, int patience_ms)
-{
-    struct pollfd poll_fd = {.fd = child->fd, .events = POLLIN};
-    char byte;
-    return poll(&poll_fd, 1, patience_ms) == 1 && recv(child->fd, &byte, 1, MSG_DONTWAIT) == 1;
-}
-
 static bool is_gone(pid_t pid)
 {
     siginfo_t info = {0};
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0;
 }
 
-/* Sleeps until a signal that would end us, or until the server is gone. */
-static void wait_for_end(pid_t server)
+/* Takes the signals that would end us, and SIGCHLD, out of the way: a descriptor to read them from.
+ */
+static int open_signals(sigset_t *ret_before)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
-    sigset_t waited, before;
-    int got;
+    sigset_t waited;
     sigemptyset(&waited);
     for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
         sigaddset(&waited, ends[i]);
-    sigprocmask(SIG_BLOCK, &waited, &before);
-    do
-        got = is_gone(server) ? 0 : sigwaitinfo(&waited, NULL);
-    while (got < 0 || got == SIGCHLD);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    sigprocmask(SIG_BLOCK, &waited, ret_before);
+    return signalfd(-1, &waited, SFD_CLOEXEC);
+}
+
+/* Somebody has looked by now, or does within PATIENCE_MS; a signal ends the patience. */
+static bool was_visited(const ViewChild *child, int signals, int patience_ms)
+{
+    struct pollfd fds[] = {{.fd = child->fd, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    char byte;
+    return poll(fds, 2, patience_ms) > 0 && (fds[0].revents & POLLIN) &&
+           recv(child->fd, &byte, 1, MSG_DONTWAIT) == 1;
+}
+
+/* Sleeps until a signal that would end us, or until the server is gone. */
+static void wait_for_end(pid_t server, int signals)
+{
+    struct signalfd_siginfo info = {.ssi_signo = SIGCHLD};
+    while (info.ssi_signo == SIGCHLD && !is_gone(server))
+        if (read(signals, &info, sizeof(info)) < 0 && errno != EINTR)
+            return;
 }
 
 /* Somebody sits there who can press Ctrl-C. */
@@ -164,10 +172,15 @@ static bool is_attended(void)
 
 void view_child_finish(ViewChild *child, bool opened)
 {
-    if (is_attended() && was_visited(child, opened ? OPENING_MS : 0)) {
-        fprintf(stderr, "The page stays until Ctrl-C: %s\n", child->url);
-        replace_by_null(1, 1); /* who reads the program's output need not wait with us */
-        wait_for_end(child->pid);
+    sigset_t before;
+    int signals = is_attended() ? open_signals(&before) : -1;
+    if (signals >= 0) {
+        if (was_visited(child, signals, opened ? OPENING_MS : 0)) {
+            fprintf(stderr, "The page stays until Ctrl-C: %s\n", child->url);
+            replace_by_null(1, 1); /* who reads the program's output need not wait with us */
+            wait_for_end(child->pid, signals);
+        }
+        close(signals);
     }
-    stop(child);
+    stop(child); /* what was typed stays blocked: the exit status is the program's */
 }
