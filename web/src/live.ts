@@ -18,7 +18,8 @@ const RETRY_MS = [500, 1000, 2000, 4000, 5000];
 /** This many failures in a row: the server is gone, not just slow. */
 const GONE_AFTER = 3;
 const SPARKLINE = 60;
-const UNREAD_MS = 700;
+const UNREAD_MS = 2000;
+const UNREAD_PACE_MS = 5000;
 const DETAIL_MS = 3000;
 export const POINTS = 1000;
 
@@ -46,6 +47,9 @@ async function loadDetail(id: number, signal?: AbortSignal): Promise<void> {
         const detail = await api.process(id, signal);
         if (state.processId.peek() === id) {
             batch(() => {
+                if (isReading() && detail.loaded === 1) {
+                    state.namesVersion.value++; // all is there: every panel asks again
+                }
                 state.detail.value = detail;
                 state.detailError.value = null;
                 state.symbols.value = detail.symbols;
@@ -61,14 +65,19 @@ async function loadDetail(id: number, signal?: AbortSignal): Promise<void> {
     }
 }
 
-/** A large file that is still being read: what came meanwhile is shown, too. */
+/**
+ * A large file that is still being read: what came meanwhile is shown, too, but seldom: each answer
+ * keeps the reader waiting.
+ */
 function reloadUnread(id: number): void {
     if (state.processId.peek() === id && state.connection.peek() === 'live') {
-        state.namesVersion.value++;
         void loadList();
         loadProcess();
     }
 }
+
+/** The server has not read all of the file yet. */
+const isReading = (): boolean => (state.detail.peek()?.loaded ?? 1) < 1;
 
 async function loadTimeline(id: number, signal: AbortSignal): Promise<void> {
     waiting = [];
@@ -77,11 +86,13 @@ async function loadTimeline(id: number, signal: AbortSignal): Promise<void> {
         const columns = waiting.reduce(append, columnsOf(timeline));
         const late = waiting.at(-1)?.time ?? 0;
         batch(() => {
+            if (state.bounds.peek() === null || !isReading()) {
+                state.snapshotVersion.value++; // else paced by bumpSnapshots()
+            }
             state.columns.value = columns;
             state.peak.value = timeline.peak;
             state.bounds.value = { from: timeline.first, to: Math.max(timeline.last, late) };
             state.timelineError.value = null;
-            state.snapshotVersion.value++;
         });
         waiting = null;
     } catch (error) {
@@ -139,11 +150,14 @@ function refreshDetail(): void {
 
 let pace: ReturnType<typeof setTimeout> | null = null;
 function bumpSnapshots(): void {
-    pace ??= setTimeout(() => {
-        pace = null;
-        state.snapshotVersion.value++;
-        refreshDetail();
-    }, PACE_MS);
+    pace ??= setTimeout(
+        () => {
+            pace = null;
+            state.snapshotVersion.value++;
+            refreshDetail();
+        },
+        isReading() ? UNREAD_PACE_MS : PACE_MS,
+    );
 }
 
 function onSnapshot(event: SnapshotEvent): void {
