@@ -62,18 +62,18 @@ Slot *slots_take(uint32_t count);
 
 typedef struct Stack {
     uint64_t hash;
-    const FrameWord *frames;       /* the innermost ones, leaf first; see stacks_frames */
-    Sums last;                     /* drain_lock: sum as of the last drain */
-    _Atomic uint32_t first_slot;   /* index; one a thread state that used it; pushed by CAS */
-    _Atomic uint32_t next_pending; /* link of the pending list */
-    uint32_t outer
-        : STACK_ID_BITS; /* the stack that ends with the other frames; 0: `frames` has all */
-    uint32_t own : 8;    /* with `outer`: how many `frames` has */
-    uint16_t depth : 9;
-    uint16_t listed : 1;     /* drain_lock: is in DrainState.changed */
-    uint16_t defined : 1;    /* drain_lock: its frames are in the file */
-    uint8_t flags;           /* UnwindFlag, 16 for the loss stack */
-    _Atomic uint8_t pending; /* is in the pending list */
+    const FrameWord *frames;        /* the innermost ones, leaf first; see stacks_frames */
+    Sums last;                      /* drain_lock: sum as of the last drain */
+    _Atomic uint32_t first_slot;    /* index; one a thread state that used it; pushed by CAS */
+    _Atomic uint32_t next_pending;  /* link of the pending list */
+    uint32_t outer : STACK_ID_BITS; /* stack that ends with the other frames; 0: none are left */
+    uint32_t own : 8;               /* with `outer`: how many `frames` has */
+    uint16_t depth : 9;             /* constant, as `outer` and `own`: read without a lock */
+    uint16_t flags : 5;             /* UnwindFlag, 16 for the loss stack */
+    uint8_t : 0;                    /* what follows is written later: bytes of their own */
+    uint8_t listed : 1;             /* drain_lock: is in DrainState.changed */
+    uint8_t defined : 1;            /* drain_lock: its frames are in the file */
+    _Atomic uint8_t pending;        /* is in the pending list */
 } Stack;
 _Static_assert(sizeof(Stack) <= 80, "part of the memory bar of 120 bytes a stack");
 
