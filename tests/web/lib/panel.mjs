@@ -42,7 +42,8 @@ export function table(page, selector = '.top-table') {
   return page.evaluate((css) => {
     const rows = [];
     for (const tr of document.querySelectorAll(`${css} tbody tr`)) {
-      const row = { name: tr.querySelector('.function span').textContent };
+      // What is written may be shortened: without template arguments.
+      const row = { name: tr.dataset.name ?? tr.querySelector('.function span').textContent };
       for (const cell of tr.querySelectorAll('[data-column]')) row[cell.dataset.column] = Number(cell.dataset.value);
       rows.push(row);
     }

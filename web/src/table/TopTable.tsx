@@ -144,6 +144,7 @@ export function TopTable(props: TopTableProps): JSX.Element {
                             <tr
                                 key={row.id}
                                 data-label={row.id}
+                                data-name={row.name}
                                 tabIndex={row.id === chosen || at === 0 ? 0 : -1}
                                 aria-selected={chosen === row.id}
                                 onClick={() => props.onChoose(chosen === row.id ? null : row.id)}
