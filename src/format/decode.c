@@ -309,6 +309,11 @@ int decoder_new(MemoryBudget *budget, Decoder **ret_decoder)
     return 0;
 }
 
+void decoder_set_ready(Decoder *decoder, DecodeReady ready)
+{
+    decoder->ready = ready;
+}
+
 void decoder_free(Decoder *decoder)
 {
     if (!decoder)

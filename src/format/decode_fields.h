@@ -20,6 +20,7 @@ struct Decoder {
     DecodedProcess process;
     VECTOR(const char *) arguments;
     DecodeRead read;
+    DecodeReady ready; /* may be NULL */
     void *context;
     bool ended; /* the source has no more */
     int error;

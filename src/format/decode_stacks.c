@@ -22,7 +22,7 @@ DecodedAllocs decode_allocs_from(const memhawk_proto_AllocSummary *summary)
  * usual shape is read straight from memory: known fields only, each a number, `actual` at most
  * once. Anything else returns false, right or wrong, and is left to nanopb.
  */
-static const uint8_t *quick_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
+static const uint8_t *long_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
 {
     uint64_t value = 0;
 
@@ -34,6 +34,19 @@ static const uint8_t *quick_varint(const uint8_t *p, const uint8_t *end, uint64_
         }
     }
     return NULL;
+}
+
+/* Most are of one or two bytes. */
+static inline const uint8_t *quick_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
+{
+    if (end - p < 2 || (p[0] & p[1] & 0x80))
+        return long_varint(p, end, ret_value);
+    if (!(p[0] & 0x80)) {
+        *ret_value = p[0];
+        return p + 1;
+    }
+    *ret_value = (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+    return p + 2;
 }
 
 static bool quick_allocs(const uint8_t *p, const uint8_t *end, DecodedAllocs *allocs)
@@ -96,13 +109,43 @@ static bool slow_change(pb_istream_t *stream, DecodedChange *change)
     return true;
 }
 
+enum { CHANGE_TAG = 2 << 3 | PB_WT_STRING, CHANGE_BYTES = 96 };
+
+/*
+ * Changes follow each other: those that lie whole in the source's memory, in the usual shape, are
+ * taken without asking nanopb for each tag and length. The stream that called is that of a
+ * snapshot, which ends where its source does, so it need not know how much was taken.
+ */
+static bool take_ready_changes(pb_istream_t *stream, Decoder *decoder, DecodedSnapshot *snapshot)
+{
+    const uint8_t *start, *p;
+    size_t left = decoder->ready(decoder->context, &start);
+
+    for (p = start; left >= 2 && p[0] == CHANGE_TAG && p[1] <= CHANGE_BYTES;) {
+        size_t bytes = 2 + (size_t)p[1];
+        DecodedChange *change;
+        if (bytes > left)
+            break;
+        change = vector_put(&snapshot->changes, decoder->budget);
+        if (!change)
+            return decode_out_of_memory(stream, decoder);
+        if (!quick_change(p + 2, p + bytes, change)) {
+            snapshot->changes.count--;
+            break;
+        }
+        p += bytes;
+        left -= bytes;
+    }
+    return p == start || decoder->read(decoder->context, NULL, (size_t)(p - start)) == p - start;
+}
+
 bool decode_change(pb_istream_t *stream, Decoder *decoder, void *object)
 {
     DecodedSnapshot *snapshot = object;
     DecodedChange *change = vector_put(&snapshot->changes, decoder->budget);
     size_t bytes = stream->bytes_left;
     pb_istream_t copy;
-    uint8_t buffer[96];
+    uint8_t buffer[CHANGE_BYTES];
 
     if (!change)
         return decode_out_of_memory(stream, decoder);
@@ -111,7 +154,7 @@ bool decode_change(pb_istream_t *stream, Decoder *decoder, void *object)
     if (!pb_read(stream, buffer, bytes))
         return false;
     if (quick_change(buffer, buffer + bytes, change))
-        return true;
+        return !decoder->ready || take_ready_changes(stream, decoder, snapshot);
     copy = pb_istream_from_buffer(buffer, bytes);
     if (slow_change(&copy, change))
         return true;

@@ -221,6 +221,12 @@ long record_read(RecordReader *reader, uint8_t *buffer, size_t bytes)
     return (long)done;
 }
 
+size_t record_ready(const RecordReader *reader, const uint8_t **ret_bytes)
+{
+    *ret_bytes = reader->out_buffer + reader->out_used;
+    return reader->error ? 0 : reader->out_filled - reader->out_used;
+}
+
 const char *record_message(const RecordReader *reader)
 {
     return reader->message;

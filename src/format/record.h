@@ -45,4 +45,7 @@ int record_begin(RecordReader *reader, int fd, uint64_t offset, uint64_t payload
  * broken, -E2BIG over a limit; it stays, and record_message() says what it was.
  */
 long record_read(RecordReader *reader, uint8_t *buffer, size_t bytes);
+/* Unpacked bytes that lie ready behind what was read, which may be none though more come; they stay
+ * until the next call. record_read() with a NULL buffer takes them. */
+size_t record_ready(const RecordReader *reader, const uint8_t **ret_bytes);
 const char *record_message(const RecordReader *reader);

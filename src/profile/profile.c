@@ -45,6 +45,11 @@ static long read_record(void *context, uint8_t *buffer, size_t bytes)
     return record_read(context, buffer, bytes);
 }
 
+static size_t ready_record(void *context, const uint8_t **ret_bytes)
+{
+    return record_ready(context, ret_bytes);
+}
+
 /* The reason why the record at hand is bad: the frame's, else the message's. */
 static const char *record_reason(const Profile *profile)
 {
@@ -237,6 +242,7 @@ int profile_open_first(const char *path, Profile **ret_profile, ProfileError *re
         error_set(ret_error, ret, 0, "out of memory");
         goto fail;
     }
+    decoder_set_ready(profile->decoder, ready_record);
     ret = read_first(profile, file_bytes, ret_error);
     if (ret < 0)
         goto fail;

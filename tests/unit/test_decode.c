@@ -256,6 +256,100 @@ static void test_bad_messages(void **state)
     assert_string_equal(decode_message(decoder), "");
 }
 
+static size_t source_window; /* how much of what is left lies ready */
+
+static size_t source_ready(void *context, const uint8_t **ret_bytes)
+{
+    const Source *source = context;
+
+    *ret_bytes = source->data;
+    return source->left < source_window ? source->left : source_window;
+}
+
+static size_t put_bytes(uint8_t *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+    return bytes;
+}
+
+static size_t put_number(uint8_t *to, uint64_t value)
+{
+    size_t bytes = 0;
+
+    for (; value >= 0x80; value >>= 7)
+        to[bytes++] = (uint8_t)(value | 0x80);
+    to[bytes++] = (uint8_t)value;
+    return bytes;
+}
+
+/* One change in some shape: numbers of any length, sometimes a field that nobody knows, or two
+ * parts in the other order, which is nanopb's to read. */
+static size_t put_change(uint8_t *to, uint64_t seed)
+{
+    static const uint8_t tags[] = {1 << 3, 2 << 3, 3 << 3, 4 << 3, 5 << 3};
+    uint8_t allocs[120], id[11] = {1 << 3};
+    size_t bytes = 0, at = 0;
+    size_t id_bytes = 1 + put_number(id + 1, seed % 3 ? seed % 200 : seed >> 40);
+
+    for (size_t i = 0; i < 5; i++) {
+        if (!(seed >> (8 + i) & 1))
+            continue;
+        allocs[bytes++] = tags[i];
+        bytes += put_number(allocs + bytes, seed * (i + 1) >> (seed >> (16 + i) & 31));
+    }
+    if (seed % 11 == 0)
+        bytes += put_bytes(allocs + bytes, "\xa0\x06\x07", 3); /* temporary */
+    if (seed % 17 == 0)
+        bytes += put_bytes(allocs + bytes, "\xf8\x07\x01", 3); /* unknown */
+    to[at++] = 2 << 3 | 2;
+    to[at++] = (uint8_t)(id_bytes + 2 + bytes);
+    bool turned = seed % 19 == 0;
+    if (!turned)
+        at += put_bytes(to + at, id, id_bytes);
+    to[at++] = 2 << 3 | 2;
+    to[at++] = (uint8_t)bytes;
+    memcpy(to + at, allocs, bytes);
+    at += bytes;
+    if (turned)
+        at += put_bytes(to + at, id, id_bytes);
+    return at;
+}
+
+/* Changes taken where they lie are those that nanopb reads, however much lies ready. */
+static void test_ready_changes(void **state)
+{
+    static const size_t windows[] = {0, 1, 2, 7, 40, 97, 1000, SIZE_MAX};
+    enum { CHANGES = 400 };
+    static uint8_t message[CHANGES * 130];
+    static DecodedChange expected[CHANGES];
+    const DecodedSnapshot *s;
+    uint64_t seed = 88172645463325252u;
+    size_t bytes = 0;
+
+    (void)state;
+    for (int i = 0; i < CHANGES; i++) {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        bytes += put_change(message + bytes, seed);
+        if (i % 50 == 49)
+            bytes += put_bytes(message + bytes, "\x08\x05", 2); /* the time */
+    }
+    assert_int_equal(snapshot(message, bytes, &s), 0);
+    assert_int_equal(s->changes.count, CHANGES);
+    memcpy(expected, s->changes.items, sizeof expected);
+    decoder_set_ready(decoder, source_ready);
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        source_window = windows[i];
+        assert_int_equal(snapshot(message, bytes, &s), 0);
+        assert_int_equal(s->changes.count, CHANGES);
+        assert_int_equal(s->time_ns, 5);
+        assert_memory_equal(s->changes.items, expected, sizeof expected);
+        assert_int_equal(snapshot(message, bytes - 1, &s), -EBADMSG);
+    }
+    decoder_set_ready(decoder, NULL);
+}
+
 /* Cut anywhere, a message must fail unless the cut is between two fields. */
 static void test_every_cut(void **state)
 {
@@ -427,19 +521,13 @@ static void test_merged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_empty),
-        TEST(test_process),
-        TEST(test_change),
-        TEST(test_stack_ids),
-        TEST(test_module),
-        TEST(test_unknown_fields),
-        TEST(test_bad_messages),
-        TEST(test_every_cut),
-        TEST(test_source_fails),
-        TEST(test_text),
-        TEST(test_budget),
-        TEST(test_windows),
-        TEST(test_short_and_long_way),
+        TEST(test_empty),         TEST(test_process),
+        TEST(test_change),        TEST(test_stack_ids),
+        TEST(test_module),        TEST(test_unknown_fields),
+        TEST(test_bad_messages),  TEST(test_every_cut),
+        TEST(test_ready_changes), TEST(test_source_fails),
+        TEST(test_text),          TEST(test_budget),
+        TEST(test_windows),       TEST(test_short_and_long_way),
         TEST(test_merged),
     };
 
