@@ -32,6 +32,7 @@ function series(name: keyof Palette, fill: boolean, show = true): uPlot.Series {
         stroke: () => palette.peek()[name],
         width: 1.5,
         points: { show: false },
+        spanGaps: !fill, // RSS is read at ticks only, not at the peaks between them
         ...(fill ? { fill: () => withAlpha(palette.peek()[name], 0.22) } : {}),
     };
 }
