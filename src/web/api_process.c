@@ -9,6 +9,7 @@
 
 #include "export/export.h"
 #include "export/json_piece.h"
+#include "profile/series.h"
 #include "web/api.h"
 #include "web/process_json.h"
 #include "web/query.h"
@@ -102,11 +103,11 @@ static json_t *coverage(const Profile *profile)
         const ProfileSnapshot *snapshot = profile_snapshot(profile, i - 1);
         const int64_t *v = snapshot->total.v;
         if (snapshot->rss_bytes)
-            return json_pack("{s:o, s:I, s:I, s:o, s:o}", "time",
-                             process_json_time(snapshot->time_ns), "live_bytes",
-                             (json_int_t)v[METRIC_LIVE_BYTES], "usable_bytes",
-                             (json_int_t)(v[METRIC_LIVE_BYTES] + v[METRIC_OVERHEAD]), "own_bytes",
-                             number(snapshot->own_bytes), "rss_bytes", number(snapshot->rss_bytes));
+            return json_pack(
+                "{s:o, s:I, s:I, s:o, s:o}", "time", process_json_time(snapshot->time_ns),
+                "live_bytes", (json_int_t)v[METRIC_LIVE_BYTES], "usable_bytes",
+                (json_int_t)wrap_add(v[METRIC_LIVE_BYTES], v[METRIC_OVERHEAD]), "own_bytes",
+                number(snapshot->own_bytes), "rss_bytes", number(snapshot->rss_bytes));
     }
     return json_null();
 }
