@@ -6,7 +6,7 @@
 import { useQuery } from '../query';
 import { api } from '../api';
 import type { View } from '../route';
-import { go, process, revision, route } from '../state';
+import { go, namesVersion, process, route, snapshotVersion } from '../state';
 
 const WORDS: [View, string][] = [
     ['flame', 'Flame graph'],
@@ -16,10 +16,11 @@ const WORDS: [View, string][] = [
     ['process', 'Process'],
 ];
 
-/** How many windows the program has marked; one question a process and change. */
+/** How many windows the program has marked; asked for with every tenth snapshot. */
 function useWindowCount(): number {
     const id = process.value?.id ?? null;
-    const query = useQuery(id === null ? null : `${id}`, revision.value, (signal) =>
+    const asked = namesVersion.value + Math.floor(snapshotVersion.value / 10);
+    const query = useQuery(id === null ? null : `${id}`, asked, (signal) =>
         api.windows(id as number, signal),
     );
     return query.data && !query.loading ? query.data.windows.length : 0;
