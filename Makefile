@@ -5,6 +5,7 @@
 #   make demo       profile a real program       make check    the quick part of it
 #   make stage      dist/memhawk, ready to ship  make bench    measure against plain and heaptrack
 #   make install    PREFIX=/usr/local DESTDIR=   make clean
+#   make screenshots   pictures of the live page, for README.md
 #
 # Each first installs the packages that are missing (tools/bootstrap).
 
@@ -13,7 +14,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 STAGE := dist/memhawk
 
-.PHONY: all bootstrap build stage install demo test check bench clean
+.PHONY: all bootstrap build stage install demo screenshots test check bench clean
 
 all: build
 
@@ -52,6 +53,9 @@ install: stage
 
 demo: stage
 	@tools/demo
+
+screenshots: build
+	@BUILD=$(BUILD) tools/screenshots
 
 test: bootstrap
 	@tools/test
