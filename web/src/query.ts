@@ -18,17 +18,13 @@ export interface Query<T> {
     retry(): void;
 }
 
-interface Settled<T> {
-    key: string | null;
-    data: T | null;
-    error: ApiError | null;
-}
+type Load<T> = (signal: AbortSignal) => Promise<T>;
 
 interface Flight {
     key: string;
     controller: AbortController;
-    /** A newer revision came while this one was under way. */
-    stale: boolean;
+    /** Asked again while this one was under way: one more follows. */
+    again: boolean;
 }
 
 function asApiError(error: unknown): ApiError {
@@ -36,61 +32,77 @@ function asApiError(error: unknown): ApiError {
     return error instanceof ApiError ? error : new ApiError(0, 'internal', message);
 }
 
-/** `key` null: ask nothing. `load` is called with the newest closure. */
-export function useQuery<T>(
-    key: string | null,
-    revision: number,
-    load: (signal: AbortSignal) => Promise<T>,
-): Query<T> {
-    const [state, setState] = useState<Settled<T>>({ key: null, data: null, error: null });
-    const [attempt, setAttempt] = useState(0);
-    const flight = useRef<Flight | null>(null);
-    const newest = useRef(load);
-    newest.current = load;
+/** One request at a time; what is no longer wanted is given up and never settles. */
+export class Asker<T> {
+    private flight: Flight | null = null;
 
-    function start(what: string): void {
-        const own: Flight = { key: what, controller: new AbortController(), stale: false };
-        flight.current = own;
-        const settle = (data: T | null, error: ApiError | null): void => {
-            if (flight.current !== own) {
+    constructor(
+        private readonly settle: (key: string, data: T | null, error: ApiError | null) => void,
+    ) {}
+
+    /** The same key again lets the request under way finish; another key, or null, ends it. */
+    ask(key: string | null, load: Load<T>): void {
+        if (key !== null && this.flight?.key === key) {
+            this.flight.again = true;
+            return;
+        }
+        this.stop();
+        if (key !== null) {
+            this.start(key, load);
+        }
+    }
+
+    stop(): void {
+        this.flight?.controller.abort();
+        this.flight = null;
+    }
+
+    private start(key: string, load: Load<T>): void {
+        const own: Flight = { key, controller: new AbortController(), again: false };
+        this.flight = own;
+        const done = (data: T | null, error: ApiError | null): void => {
+            if (this.flight !== own) {
                 return;
             }
-            flight.current = null;
-            setState((old) => ({ key: what, data: error ? old.data : data, error }));
-            if (own.stale) {
-                start(what);
+            this.flight = null;
+            this.settle(key, data, error);
+            if (own.again && this.flight === null) {
+                this.start(key, load);
             }
         };
-        newest.current(own.controller.signal).then(
-            (data) => settle(data, null),
+        load(own.controller.signal).then(
+            (data) => done(data, null),
             (error: unknown) => {
                 if (!isAbort(error)) {
-                    settle(null, asApiError(error));
+                    done(null, asApiError(error));
                 }
             },
         );
     }
+}
 
-    useEffect(() => {
-        const underWay = flight.current;
-        if (underWay && underWay.key === key) {
-            underWay.stale = true;
-            return;
-        }
-        underWay?.controller.abort();
-        flight.current = null;
-        if (key !== null) {
-            start(key);
-        }
-    }, [key, revision, attempt]);
+interface Settled<T> {
+    key: string | null;
+    data: T | null;
+    error: ApiError | null;
+}
+
+/** `key` null: ask nothing. `load` is called with the newest closure. */
+export function useQuery<T>(key: string | null, revision: number, load: Load<T>): Query<T> {
+    const [state, setState] = useState<Settled<T>>({ key: null, data: null, error: null });
+    const [attempt, setAttempt] = useState(0);
+    const asker = useRef<Asker<T> | null>(null);
+    const newest = useRef(load);
+    newest.current = load;
+    asker.current ??= new Asker<T>((what, data, error) =>
+        // An error keeps the last good answer.
+        setState((old) => ({ key: what, data: error ? old.data : data, error })));
 
     useEffect(
-        () => () => {
-            flight.current?.controller.abort();
-            flight.current = null;
-        },
-        [],
+        () => asker.current!.ask(key, (signal) => newest.current(signal)),
+        [key, revision, attempt],
     );
+    useEffect(() => () => asker.current!.stop(), []);
 
     return {
         data: state.data,

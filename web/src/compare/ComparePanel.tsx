@@ -13,8 +13,8 @@ import { FlameGraph } from '../flame/FlameGraph';
 import { GrowthLegend } from '../flame/Legend';
 import { makeTree } from '../flame/model';
 import '../flame/parts.css';
+import { FIRST_LIMIT, moreNodes } from '../flame/request';
 import { search } from '../flame/search';
-import { HIGHEST_LIMIT } from '../flame/Stacks';
 import { Empty, Failed, Loading } from '../flame/States';
 import { useSearchKey } from '../flame/useSearchKey';
 import { useTheme } from '../flame/useTheme';
@@ -25,7 +25,7 @@ import { useQuery } from '../query';
 import '../table/table.css';
 import { Changes } from './Changes';
 import './compare.css';
-import { COMPARE_LIMIT, compareSummary, optionsOf } from './options';
+import { compareSummary, optionsOf } from './options';
 import { Picker } from './Picker';
 
 interface Asked {
@@ -119,7 +119,7 @@ function Summary({ answer }: { answer: CompareAnswer }): JSX.Element {
 export function ComparePanel(props: ComparePanelProps): JSX.Element {
     const { view, process, processes, revision, onView } = props;
     const options = optionsOf(view, process);
-    const [limit, setLimit] = useState(COMPARE_LIMIT);
+    const [limit, setLimit] = useState(FIRST_LIMIT);
     const [text, setText] = useState('');
     const [bottom, setBottom] = useState(false);
     const searchField = useRef<HTMLInputElement>(null);
@@ -200,11 +200,7 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
                             matches={matches}
                             dim={query.loading}
                             onSearch={focusSearch}
-                            onMore={
-                                limit < HIGHEST_LIMIT
-                                    ? () => setLimit(Math.min(limit * 4, HIGHEST_LIMIT))
-                                    : undefined
-                            }
+                            onMore={moreNodes(limit, setLimit)}
                         />
                     ) : (
                         <Empty>Both sides are empty.</Empty>

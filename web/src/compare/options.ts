@@ -6,8 +6,6 @@ import type { CompareAnswer, CompareOptions, CompareRow, Moment, Process } from 
 import { amount, COUNT_OF, counted, share, signed, since } from '../format';
 import type { CompareView, Interval } from '../panels';
 
-export const COMPARE_LIMIT = 4000;
-
 export function optionsOf(view: CompareView, page: Process): CompareOptions {
     return {
         id: view.id ?? page.id,

@@ -202,7 +202,9 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
 
     function onContextMenu(event: MouseEvent): void {
         const box = canvas.current!.getBoundingClientRect();
-        const byKeyboard = event.button !== 2 && pointer.current.type !== 'touch';
+        // A Mac's ctrl-click is the first button.
+        const byMouse = event.button === 2 || event.ctrlKey;
+        const byKeyboard = !byMouse && pointer.current.type !== 'touch';
         const point = { x: event.clientX, y: event.clientY };
         const node = byKeyboard ? selected : nodeUnder(point);
         const scene = stage.scene();
@@ -222,6 +224,11 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
                   }
                 : point,
         );
+    }
+
+    function closeMenu(): void {
+        setMenu(null);
+        scroller.current?.focus({ preventScroll: true });
     }
 
     function onKeyDown(event: KeyboardEvent): void {
@@ -277,6 +284,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
                 aria-label={`${props.name}. Arrow keys walk, Enter zooms, Escape resets.`}
                 onKeyDown={onKeyDown}
                 onScroll={onScroll}
+                onContextMenu={onContextMenu}
             >
                 <div class="flame-tall" style={{ height: `${treeHeight(tree)}px` }}>
                     <canvas
@@ -285,16 +293,22 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
                         onPointerDown={onPointerMove}
                         onPointerLeave={() => setHovered(null)}
                         onClick={onClick}
-                        onContextMenu={onContextMenu}
                     />
                 </div>
             </div>
             <div class="offscreen" role="status" aria-live="polite">
                 {selected >= 0 ? spoken(tree, selected) : ''}
             </div>
-            {hovered >= 0 && !menu && <Tooltip tree={tree} node={hovered} point={pointer} />}
+            {hovered >= 0 && !menu && (
+                <Tooltip
+                    tree={tree}
+                    node={hovered}
+                    more={props.onMore !== undefined}
+                    point={pointer}
+                />
+            )}
             {menu && selected >= 0 && (
-                <Menu items={actions(selected)} point={menu} onClose={() => setMenu(null)} />
+                <Menu items={actions(selected)} point={menu} onClose={closeMenu} />
             )}
             {selected >= 0 && (
                 <Details tree={tree} node={selected} actions={actions(selected)} said={said} />

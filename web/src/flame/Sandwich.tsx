@@ -11,10 +11,9 @@ import { useQuery } from '../query';
 import { Segments } from './Controls';
 import { FlameGraph } from './FlameGraph';
 import { labelName, makeTree } from './model';
-import { sidesOf } from './request';
+import { FIRST_LIMIT, moreNodes, sidesOf } from './request';
 import { Empty, Failed, Loading } from './States';
 
-const LIMIT = 8000;
 const DIRECTIONS = ['callers', 'callees'] as const;
 const TITLE = { callers: 'Callers', callees: 'Callees' };
 
@@ -43,11 +42,12 @@ export function Sandwich({ id, selection, label, revision, onFocus }: {
     revision: number;
     onFocus(label: number | null): void;
 }): JSX.Element {
+    const [limit, setLimit] = useState(FIRST_LIMIT);
     const [wantedSide, setSide] = useState<Side>('added');
     const ask = (direction: 'callers' | 'callees', signal: AbortSignal): Promise<FlameAnswer> =>
-        api.flame(id, { ...selection, focus: label, direction, limit: LIMIT }, signal);
+        api.flame(id, { ...selection, focus: label, direction, limit }, signal);
     const query = useQuery<Both>(
-        JSON.stringify([id, selection, label]),
+        JSON.stringify([id, selection, label, limit]),
         revision,
         async (signal) => {
             const [callers, callees] = await Promise.all(
@@ -57,6 +57,7 @@ export function Sandwich({ id, selection, label, revision, onFocus }: {
             return { callers: callers!, callees: callees!, label, lines };
         },
     );
+    const more = moreNodes(limit, setLimit);
     const sides = query.data ? sidesOf(query.data.callees) : [];
     const side = sides.find((one) => one.side === wantedSide) ?? sides[0];
     const index = side?.index ?? 0;
@@ -109,6 +110,7 @@ export function Sandwich({ id, selection, label, revision, onFocus }: {
                                 matches={null}
                                 dim={query.loading}
                                 onFocus={onFocus}
+                                onMore={more}
                             />
                         ) : (
                             <Empty>Nothing here goes through this function.</Empty>

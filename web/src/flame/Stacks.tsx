@@ -16,7 +16,7 @@ import { FlameGraph } from './FlameGraph';
 import { ModuleLegend } from './Legend';
 import { makeTree } from './model';
 import type { Tree } from './model';
-import { emptyText, selectionFor, sidesOf } from './request';
+import { emptyText, FIRST_LIMIT, moreNodes, selectionFor, sidesOf } from './request';
 import { Sandwich } from './Sandwich';
 import { search } from './search';
 import type { Matches, Wanted } from './search';
@@ -27,8 +27,6 @@ import { useSearchKey } from './useSearchKey';
 import { useTheme } from './useTheme';
 import { ViewControls } from './ViewControls';
 
-export const FIRST_LIMIT = 4000;
-export const HIGHEST_LIMIT = 250000;
 const TABLE_ROWS = 2000;
 
 export interface StacksProps extends FlamePanelProps {
@@ -92,8 +90,7 @@ export function Stacks(props: StacksProps): JSX.Element {
     );
     const bad = found.find((one) => typeof one === 'string');
     const matches = found.map((one) => (typeof one === 'string' ? null : one));
-    const more = limit < HIGHEST_LIMIT
-        ? () => setLimit(Math.min(limit * 4, HIGHEST_LIMIT)) : undefined;
+    const more = moreNodes(limit, setLimit);
     const focus = (label: number | null): void => {
         setLit(null);
         props.onView({ focus: label });

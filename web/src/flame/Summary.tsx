@@ -15,11 +15,11 @@ export function SummaryLine({ answer, start, found, wanted, onClear }: {
     wanted: Wanted | null;
     onClear(): void;
 }): JSX.Element {
-    const { text, note } = summaryOf(answer, start);
+    const { text, title, note } = summaryOf(answer, start);
     const totals = answer.totals[answer.metric];
     return (
         <p class="flame-summary" role="status">
-            <strong data-totals={totals.join(' ')}>{text}</strong>
+            <strong data-totals={totals.join(' ')} title={title}>{text}</strong>
             <span class="soft">{note}</span>
             {wanted && found.some((one) => one !== null) && (
                 <span class="flame-found">

@@ -40,9 +40,11 @@ export function placeElement(box: HTMLElement | null, point: Point): void {
     box.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
 }
 
-export function Tooltip({ tree, node, point }: {
+export function Tooltip({ tree, node, more, point }: {
     tree: Tree;
     node: number;
+    /** There are more nodes to be had. */
+    more: boolean;
     /** Where the pointer is; its `current` moves without a render. */
     point: RefObject<Point & { box: HTMLElement | null }>;
 }): JSX.Element {
@@ -60,7 +62,9 @@ export function Tooltip({ tree, node, point }: {
             {where !== '' && <div class="facts-where">{where}</div>}
             <MainValues tree={tree} node={node} />
             <AllMetrics tree={tree} node={node} />
-            {tree.label[node] === LABEL_OTHER && <div class="facts-where">Click to show more</div>}
+            {more && tree.label[node] === LABEL_OTHER && (
+                <div class="facts-where">Click to show more nodes</div>
+            )}
         </div>
     );
 }

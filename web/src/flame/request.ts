@@ -4,7 +4,7 @@
 
 import { METRICS } from '../api';
 import type { FlameAnswer, Metric, Selection, Side } from '../api';
-import { amount, count, COUNT_OF, counted, signed, since } from '../format';
+import { amount, count, COUNT_OF, counted, exact, signed, since } from '../format';
 import type { FlameView, Interval, Show } from '../panels';
 
 export const SHOW_NAME: Record<Show, string> = {
@@ -46,6 +46,18 @@ export function metricOfView(view: FlameView): Metric {
 /** A window has no moments; what it left behind may be negative, so it is not drawn. */
 export const WINDOW_METRICS: readonly Metric[] = ['total-bytes', 'total-count', 'temporary'];
 
+export const FIRST_LIMIT = 4000;
+const HIGHEST_LIMIT = 250000;
+
+/** What asks for more nodes; undefined where the server gives no more. */
+export function moreNodes(
+    limit: number, setLimit: (limit: number) => void,
+): (() => void) | undefined {
+    return limit < HIGHEST_LIMIT
+        ? () => setLimit(Math.min(limit * 4, HIGHEST_LIMIT))
+        : undefined;
+}
+
 export interface Chosen {
     view: FlameView;
     interval: Interval | null;
@@ -77,9 +89,10 @@ export function sidesOf(answer: FlameAnswer): { index: number; side: Side }[] {
     return answer.mode === 'between' && cumulative ? all.slice(0, 1) : all;
 }
 
-/** The figures above the graphs: `text` in words, numbers in the unit of the metric. */
+/** The figures above the graphs; `title` has them to the last digit. */
 export interface Summary {
     text: string;
+    title: string;
     note: string;
 }
 
@@ -87,9 +100,9 @@ export interface Summary {
 function changeSummary(answer: FlameAnswer): Summary {
     const { unit, metric, totals, state } = answer;
     const [added = 0, removed = 0] = totals[metric];
-    const text =
-        `added ${amount(added, unit)} − removed ${amount(removed, unit)} = ` +
-        signed(added - removed, unit);
+    const sentence = (write: typeof amount): string =>
+        `added ${write(added, unit)} − removed ${write(removed, unit)} = ` +
+        (added > removed ? '+' : '') + write(added - removed, unit);
     const notes: string[] = [];
     if (state) {
         const ends = `${amount(state.from[metric], unit)} → ${amount(state.to[metric], unit)}`;
@@ -100,7 +113,7 @@ function changeSummary(answer: FlameAnswer): Summary {
         const [came = 0, went = 0] = blocks;
         notes.push(`blocks: ${count(came)} − ${count(went)} = ${signed(came - went, 'count')}`);
     }
-    return { text, note: notes.join(' · ') };
+    return { text: sentence(amount), title: sentence(exact), note: notes.join(' · ') };
 }
 
 export function summaryOf(answer: FlameAnswer, start: number): Summary {
@@ -120,7 +133,7 @@ export function summaryOf(answer: FlameAnswer, start: number): Summary {
     const where = mode === 'peak' ? `at the peak, ${moment}` : moment && `at ${moment}`;
     const stacks = `${count(answer.stacks)} ${answer.stacks === 1 ? 'stack' : 'stacks'}`;
     const notes = [blocks, where, span, stacks];
-    return { text, note: notes.filter(Boolean).join(' · ') };
+    return { text, title: exact(value, unit), note: notes.filter(Boolean).join(' · ') };
 }
 
 /** What an empty graph means. */

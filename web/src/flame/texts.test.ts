@@ -138,7 +138,9 @@ test('added less removed is the change of what is live, in figures', () => {
         },
         at: null, from: 2e6, to: 5e6, stacks: 9,
     } as unknown as FlameAnswer;
-    const { text, note } = summaryOf(answer, 1e6);
+    const { text, title, note } = summaryOf(answer, 1e6);
+    expect(plain(title)).toBe(
+        'added 12 897 485 bytes - removed 4 299 161 bytes = +8 598 324 bytes');
     expect(plain(text)).toBe('added 12.3 MiB - removed 4.1 MiB = +8.2 MiB');
     expect(plain(note)).toContain('live: 40.0 MiB → 48.2 MiB · blocks: 30 - 10 = +20');
     expect(plain(note)).toContain('+1.000 s to +4.000 s');
