@@ -7,10 +7,12 @@
 #include "cli/view_serve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -92,9 +94,21 @@ static int start_hub(const char *verb, const ServeOptions *options, Serve *serve
     return r < 0 ? r : check_files(verb, options, serve->hub);
 }
 
+/* Where one of 0 to 2 was closed, a connection would get its number, and our words. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 int serve_begin(const char *verb, const ServeOptions *options, Serve *ret_serve)
 {
     Serve serve = {0};
+    fill_standard_descriptors();
     int r = check_paths(verb, options);
     if (r < 0)
         return r;

@@ -22,7 +22,8 @@ import tempfile
 import time
 import traceback
 
-from view_harness import (PATHS, Events, Program, Server, decode, report, wait_until, want_files)
+from view_harness import (PATHS, Events, Program, Server, decode, environment, report, wait_until,
+                          want_files)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = []
@@ -621,6 +622,39 @@ def stopping():
         again = Server("--port", str(server.port), where)  # the port is free at once
         with again:
             assert again.port == server.port
+
+
+@test
+def ping():
+    """A comment every 15 s, which also finds clients that are gone."""
+    with Server(folder()) as server:
+        events = Events(server)
+        begin = time.monotonic()
+        events.next("comment", seconds=17)
+        assert 10 < time.monotonic() - begin < 17
+        events.close()
+
+
+@test
+def closed_descriptors():
+    """Started without standard descriptors it serves as ever, and none of them is a connection."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    process = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", PATHS["memhawk"], "view", "--no-open", "--port",
+                                str(port), folder()], env=environment())
+
+    def answer():
+        try:
+            with socket.create_connection(("127.0.0.1", port), 5) as s:
+                s.sendall(b"GET / HTTP/1.0\r\nHost: x\r\n\r\n")
+                return s.recv(100)
+        except OSError:
+            return b""
+    assert wait_until("an answer", answer).startswith(b"HTTP/1.")
+    for fd in range(3):
+        assert os.readlink(f"/proc/{process.pid}/fd/{fd}") == "/dev/null"
+    process.terminate()
+    assert process.wait(20) == 0
 
 
 @test
