@@ -7,7 +7,7 @@
 // that a fast profile cannot starve the page.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, isAbort } from './api';
+import { ApiError } from './api';
 
 export interface Query<T> {
     /** The last good answer; with another key than the present one while `loading`. */
@@ -72,11 +72,7 @@ export class Asker<T> {
         };
         load(own.controller.signal).then(
             (data) => done(data, null),
-            (error: unknown) => {
-                if (!isAbort(error)) {
-                    done(null, asApiError(error));
-                }
-            },
+            (error: unknown) => done(null, asApiError(error)),
         );
     }
 }
