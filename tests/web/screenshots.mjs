@@ -14,7 +14,7 @@ let viewer, browser;
 
 async function record(program, args, more = {}) {
   const child = start(program, args, { env: environment({ LD_PRELOAD: options.library, MEMHAWK_OUTPUT: folder,
-    MEMHAWK_INTERVAL_MS: '20', ...more }) });
+    MEMHAWK_INTERVAL_MS: '10', ...more }) });
   child.stdout.resume();
   child.stderr.resume();
   const { code } = await child.ended;
@@ -44,13 +44,12 @@ async function toPanel(page) {
   await page.locator('.tabs').evaluate((element) => scrollTo(0, element.getBoundingClientRect().top + scrollY - 8));
 }
 
-/** An interval in which much came and much went: from half of the peak up, to half of it down again. */
+/** From the moment before the largest drop on the way up, to the peak: something came, something went. */
 async function lively(id) {
   const { time, live_bytes: live, peak } = await viewer.json('timeline', { id });
   const top = live.indexOf(peak.live_bytes);
-  const from = live.findIndex((bytes) => bytes > peak.live_bytes / 2);
-  const to = live.findIndex((bytes, i) => i > top && bytes < peak.live_bytes / 2);
-  return { from: time[from], to: time[to < 0 ? time.length - 1 : to] };
+  const drops = live.slice(1, top).map((bytes, i) => live[i] - bytes);
+  return { from: time[drops.indexOf(Math.max(...drops))], to: time[top] };
 }
 
 async function pictures(theme, runs) {
