@@ -228,29 +228,51 @@ int64_t series_add_changes(const Series *series, Metric metric, uint32_t first, 
 
 enum { CHUNK_POINTS_MAX = CHUNK_MAX_BYTES / 2 };
 
+/* One metric of the point at P, the others are passed over. True: it changed. */
+static inline bool point_get_one(const uint8_t **p, Metric metric, uint32_t *snapshot,
+                                 int64_t *delta)
+{
+    const uint8_t *at = *p;
+    uint64_t head, value = 0;
+
+    at = varint_get(at, &head);
+    *snapshot += (uint32_t)(head >> MASK_BITS);
+    for (unsigned rest = (unsigned)head & ((1u << metric) - 1); rest; rest &= rest - 1)
+        while (*at++ & 0x80)
+            ;
+    if (head >> metric & 1)
+        at = varint_get(at, &value);
+    for (unsigned rest = (unsigned)(head & ((1 << MASK_BITS) - 1)) >> (metric + 1); rest;
+         rest &= rest - 1)
+        while (*at++ & 0x80)
+            ;
+    *delta = (int64_t)unzigzag(value);
+    *p = at;
+    return head >> metric & 1;
+}
+
 /* Changes of one chunk inside first..last, oldest first, those of one snapshot as one. Returns
  * their number; *before is what the metric was before the first of them. */
 static size_t chunk_changes(const SeriesChunk *chunk, Metric metric, uint32_t first, uint32_t last,
                             ProfileChange *changes, int64_t *before)
 {
     const uint8_t *p = chunk->data, *end = chunk->data + chunk->used;
-    Point point = {.snapshot = chunk->first};
+    uint32_t snapshot = chunk->first;
     size_t count = 0;
+    int64_t delta;
 
     *before = chunk->before.v[metric];
     while (p < end) {
-        p = point_get(p, &point);
-        if (point.snapshot > last)
-            break;
-        if (!(point.mask >> metric & 1))
+        if (!point_get_one(&p, metric, &snapshot, &delta))
             continue;
-        if (point.snapshot < first)
-            *before = wrap_add(*before, (int64_t)point.delta[metric]);
-        else if (count && changes[count - 1].snapshot == point.snapshot)
-            changes[count - 1].delta =
-                wrap_add(changes[count - 1].delta, (int64_t)point.delta[metric]);
+        if (snapshot > last)
+            break;
+        if (snapshot < first)
+            *before = wrap_add(*before, delta);
+        else if (count && changes[count - 1].snapshot == snapshot)
+            changes[count - 1].delta = wrap_add(changes[count - 1].delta, delta);
         else
-            changes[count++] = (ProfileChange){point.snapshot, (int64_t)point.delta[metric]};
+            changes[count++] = (ProfileChange){snapshot, delta};
     }
     return count;
 }
