@@ -391,6 +391,8 @@ static void test_series_total(void **state)
     json_t *body = get("series", "id=1&by=total");
     assert_true(json_is_null(api_fixture_at(body, "other")));
     assert_int_equal(json_array_size(api_fixture_at(body, "series")), 4);
+    assert_series(body, 0, "main", 350, 370, 110);
+    assert_series(body, 1, "a", 350, 370, 110); /* recursion counts once */
     assert_series(body, 2, "b", 250, 110, 150);
     assert_series(body, 3, "c", 0, 45, 45);
     json_decref(body);
