@@ -6,7 +6,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { share } from '../format';
-import { growthColour, moduleColour } from './colours';
+import { growthColour, moduleColour, neutral } from './colours';
 import { baseName, moduleShares } from './model';
 import type { ModuleShare, Tree } from './model';
 
@@ -37,6 +37,7 @@ export function ModuleLegend({ trees, inverted, dark, chosen, onChoose }: {
     }, [trees, inverted]);
     const whole = trees.reduce((sum, tree) => sum + (tree.weight[0] ?? 0), 0);
     const rest = shares.slice(SHOWN).reduce((sum, { self }) => sum + self, 0);
+    const nameless = whole - shares.reduce((sum, { self }) => sum + self, 0);
     return (
         <div class="flame-legend" role="group" aria-label="Modules by their own share">
             {shares.slice(0, SHOWN).map(({ module, self }) => (
@@ -55,6 +56,12 @@ export function ModuleLegend({ trees, inverted, dark, chosen, onChoose }: {
             {shares.length > SHOWN && (
                 <span class="soft">
                     {`${shares.length - SHOWN} more modules ${share(rest, whole)}`}
+                </span>
+            )}
+            {nameless > whole / 1000 && (
+                <span class="soft" title="Nodes that stand for others, or stacks that were cut">
+                    <Swatch colour={neutral(dark)} />
+                    {`hidden or cut ${share(nameless, whole)}`}
                 </span>
             )}
         </div>

@@ -7,7 +7,6 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { FunctionsAnswer, Unit } from '../api';
 import { TextField } from '../flame/Controls';
-import { shortName } from '../flame/names';
 import { Empty } from '../flame/States';
 import { amount, count, exact, share, signed } from '../format';
 import { columnsOf, filterRows, rowsOf, sortRows } from './rows';
@@ -151,8 +150,8 @@ export function TopTable(props: TopTableProps): JSX.Element {
                                 onKeyDown={(event) => onRowKey(event, row)}
                             >
                                 <td class="function" title={`${row.name}\n${row.place}`}>
-                                    <span>{shortName(row.name)}</span>
-                                    <span class="soft">{row.module}</span>
+                                    <span>{row.title}</span>
+                                    <span class="soft">{row.note}</span>
                                     {chosen === row.id && (
                                         <button
                                             type="button"

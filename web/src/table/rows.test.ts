@@ -57,6 +57,10 @@ describe('table of functions', () => {
     });
     test('places are said with their line', () => {
         expect(rows[0]!.place).toBe('/bin/app\n/src/main.c:3');
-        expect(rowsOf(answer, true)[0]!.name).toBe('main main.c:3');
+        const [main, parse] = rowsOf(answer, true);
+        expect(main).toMatchObject({
+            name: 'main main.c:3', title: 'main', note: 'app · main.c:3',
+        });
+        expect(parse).toMatchObject({ title: 'parse<…>', note: 'app' });
     });
 });

@@ -4,6 +4,7 @@
 
 import type { FunctionsAnswer, Unit } from '../api';
 import { baseName, labelName } from '../flame/model';
+import { shortName } from '../flame/names';
 import { nameTest } from '../flame/search';
 
 export interface Column {
@@ -26,6 +27,9 @@ export interface Row {
     id: number;
     name: string;
     module: string;
+    /** What stands in the first and the second line of the row. */
+    title: string;
+    note: string;
     /** Folder and all, "file:line" where known. */
     place: string;
 }
@@ -42,11 +46,14 @@ export function rowsOf(answer: FunctionsAnswer, withLine: boolean): Row[] {
         const file = labels.file[label];
         const line = labels.line[label] ?? 0;
         const module = labels.module[label] ?? '';
+        const lineNote = withLine && file ? ` · ${baseName(file)}:${line}` : '';
         return {
             index,
             id: labels.id[label]!,
             name: labelName(labels, label, withLine),
             module: baseName(module),
+            title: shortName(labelName(labels, label)),
+            note: baseName(module) + lineNote,
             place: [module, file ? `${file}${line > 0 ? `:${line}` : ''}` : ''].join('\n').trim(),
         };
     });
