@@ -2,7 +2,8 @@
 /*
  * compare: two moments of one process or of two, their stacks paired by names (pair_stacks.h), as a
  * tree with two sides and as a list of what changed. A pair is drawn on the path that it has
- * afterwards. Both processes are held until the answer is written.
+ * afterwards. Pairing may take seconds where much differs, so both processes are held only until
+ * their stacks are in the diff, which has copies; labels stay where they are for the hub's life.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,9 +29,15 @@ typedef struct CompareRequest {
     uint64_t limit;
 } CompareRequest;
 
+/* What is said of a side when its process is not held any more. */
+typedef struct AnswerSide {
+    uint32_t id, symbols_done, symbols_all;
+    int64_t time_us; /* -1: before the first snapshot */
+} AnswerSide;
+
 typedef struct Answer {
     const CompareRequest *request;
-    PairSide sides[DIFF_SIDES];
+    AnswerSide sides[DIFF_SIDES];
     PairStacks pairs;
     const DiffRow *rows;
     size_t changed, all;
@@ -248,15 +255,12 @@ static void write_labels(Answer *a)
 
 static void write_moment(Answer *a, DiffSide side, const char *id, const char *at)
 {
-    const PairSide *own = &a->sides[side];
-    json_out_integer(&a->out, id, own->process->id);
-    if (own->snapshot < 0)
+    const AnswerSide *own = &a->sides[side];
+    json_out_integer(&a->out, id, own->id);
+    if (own->time_us < 0)
         json_out_value(&a->out, at, json_null());
     else
-        json_out_integer(
-            &a->out, at,
-            (int64_t)(profile_snapshot(own->process->profile, (size_t)own->snapshot)->time_ns /
-                      1000));
+        json_out_integer(&a->out, at, own->time_us);
 }
 
 static void write_head(Answer *a)
@@ -277,9 +281,7 @@ static void write_head(Answer *a)
 
 static int run(Answer *a)
 {
-    int r = pair_stacks_make(a->sides, &a->pairs);
-    if (r == 0)
-        r = stack_diff_run(a->pairs.diff, a->request->metric, &a->rows, &a->summary);
+    int r = stack_diff_run(a->pairs.diff, a->request->metric, &a->rows, &a->summary);
     if (r < 0)
         return r;
     a->changed = (size_t)r;
@@ -296,44 +298,56 @@ static int run(Answer *a)
     write_rows(a);
     write_labels(a);
     json_out_open(&a->out, "symbols", '{');
-    json_out_integer(&a->out, "done", a->sides[DIFF_AFTER].process->symbols_done);
-    json_out_integer(&a->out, "total", a->sides[DIFF_AFTER].process->symbols_all);
+    json_out_integer(&a->out, "done", a->sides[DIFF_AFTER].symbols_done);
+    json_out_integer(&a->out, "total", a->sides[DIFF_AFTER].symbols_all);
     json_out_close(&a->out, '}');
     json_out_close(&a->out, '}');
     return r;
 }
 
-static int answer(const CompareRequest *request, HubProcess *const processes[DIFF_SIDES],
-                  ApiReply *reply)
+/* 1: done, 0: the reply was made an error. */
+static int take_sides(Answer *a, HubProcess *const processes[DIFF_SIDES], ApiReply *reply)
 {
-    Answer a = {.request = request};
+    PairSide pair[DIFF_SIDES];
     for (int s = 0; s < DIFF_SIDES; s++) {
-        const Profile *profile = processes[s]->profile;
+        const HubProcess *process = processes[s];
+        const Profile *profile = process->profile;
         if (!profile || profile_snapshot_count(profile) == 0) {
             api_fail(reply, 404, profile ? "no-snapshot" : "not-found", "process %u: %s",
-                     processes[s]->id, profile ? "has no snapshot yet" : "cannot be read");
+                     process->id, profile ? "has no snapshot yet" : "cannot be read");
             return 0;
         }
-        a.sides[s] = (PairSide){processes[s], snapshot_of(&request->moments[s], profile)};
+        int64_t snapshot = snapshot_of(&a->request->moments[s], profile);
+        pair[s] = (PairSide){processes[s], snapshot};
+        a->sides[s] = (AnswerSide){process->id, process->symbols_done, process->symbols_all, -1};
+        if (snapshot >= 0)
+            a->sides[s].time_us =
+                (int64_t)(profile_snapshot(profile, (size_t)snapshot)->time_ns / 1000);
     }
-    int r = run(&a);
-    a.out.failed |= r < 0;
-    pair_stacks_done(&a.pairs);
-    free(a.position);
-    free(a.used);
-    return json_out_reply(&a.out, reply);
+    int r = pair_stacks_make(pair, &a->pairs);
+    return r < 0 ? r : 1;
 }
 
 int api_compare(Hub *hub, const ApiQuery *query, ApiReply *ret_reply)
 {
     CompareRequest request = {0};
+    Answer a = {.request = &request};
     HubProcess *processes[DIFF_SIDES];
     if (!parse(query, ret_reply, &request))
         return 0;
     if (!hub_acquire_two(hub, request.moments[DIFF_BEFORE].id, request.moments[DIFF_AFTER].id,
                          &processes[DIFF_BEFORE], &processes[DIFF_AFTER]))
         return api_fail(ret_reply, 404, "not-found", "id, id2: no such process");
-    int r = answer(&request, processes, ret_reply);
+    int r = take_sides(&a, processes, ret_reply);
     hub_release_two(hub, processes[DIFF_BEFORE], processes[DIFF_AFTER]);
+    bool ready = r > 0;
+    if (ready)
+        r = run(&a);
+    pair_stacks_done(&a.pairs);
+    free(a.position);
+    free(a.used);
+    if (ready && r == 0)
+        return json_out_reply(&a.out, ret_reply);
+    json_out_done(&a.out);
     return r;
 }
