@@ -274,7 +274,9 @@ export function baseName(path: string): string {
 
 /** Name of a label, with its place where labels are lines. */
 export function labelName(labels: Labels, label: number, withLine = false): string {
-    const name = labels.function[label] || `? (in ${baseName(labels.module[label] ?? '')})`;
+    const known = labels.function[label] ?? '';
+    const unknown = known === '' || known === '?';
+    const name = unknown ? `? (in ${baseName(labels.module[label] ?? '')})` : known;
     const file = labels.file[label];
     const line = labels.line[label] ?? 0;
     return withLine && file ? `${name} ${baseName(file)}:${line}` : name;

@@ -12,8 +12,7 @@ export function withoutTemplates(name: string): string {
     let result = '';
     for (let i = 0; i < name.length; i++) {
         const char = name[i]!;
-        const operator = /operator[<>=-]{0,2}$/.test(result.slice(-11)) && depth === 0;
-        if (char === '<' && !operator && i > 0) {
+        if (char === '<' && i > 0 && (depth > 0 || !endsInOperator(result))) {
             result += depth === 0 ? '<…' : '';
             depth++;
         } else if (char === '>' && depth > 0 && name[i - 1] !== '-') {
@@ -27,6 +26,11 @@ export function withoutTemplates(name: string): string {
     return depth === 0 ? result : name;
 }
 
+/** What follows is part of an operator's name: "<", "<<", "<=>". */
+function endsInOperator(name: string): boolean {
+    return /operator[<>=-]{0,2}$/.test(name.slice(-11));
+}
+
 /** Without the last pair of brackets and what follows: "a::b(c) const" as "a::b". */
 export function withoutArguments(name: string): string {
     const at = name.indexOf('(', name.startsWith('(') ? name.indexOf(')') : 0);
@@ -35,7 +39,8 @@ export function withoutArguments(name: string): string {
 
 /** For lists: without template arguments, and with a short word for what has no name. */
 export function shortName(name: string): string {
-    return withoutTemplates(name).replaceAll('(anonymous namespace)', '(anon)');
+    const bare = name.includes('<') ? withoutTemplates(name) : name;
+    return bare.replaceAll('(anonymous namespace)', '(anon)');
 }
 
 /** Shorter and shorter forms of a name, the full one first. */
