@@ -59,7 +59,7 @@ export function Picker({ name, processes, process, at, interval, onPick }: {
     onPick(id: number, at: Moment): void;
 }): JSX.Element {
     const [own, setOwn] = useState(false);
-    const pick: Pick = own ? 'time' : pickOf(at, interval);
+    const pick: Pick = own && typeof at === 'number' ? 'time' : pickOf(at, interval);
     const choices: Choice<Pick>[] = [
         { value: 'peak', text: 'at the peak' },
         { value: 'end', text: process.state === 'running' ? 'now' : 'at the end' },
