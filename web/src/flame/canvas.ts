@@ -171,7 +171,8 @@ export class Renderer {
         context.fillStyle = faded ? dimmed(theme.dark) : this.palette!.of(node);
         // A line of the panel's colour is left between neighbours that are wide enough.
         const gap = width > 3 ? 1 / ratio : 0;
-        context.globalAlpha = this.aboveZoom(scene, node) ? 0.55 : 1;
+        const above = this.aboveZoom(scene, node);
+        context.globalAlpha = above ? 0.55 : 1;
         context.fillRect(left, top, width - gap, ROW - 1);
         if (scene.tree.label[node] === LABEL_OTHER) {
             this.hatch(left, top, width - gap, theme);
@@ -179,6 +180,7 @@ export class Renderer {
         if (width >= TEXT_FROM) {
             const text = this.fitter.fit(this.nameOf(scene, node), width - 2 * PADDING);
             context.fillStyle = faded ? theme.faint : theme.ink;
+            context.globalAlpha = above ? 0.8 : 1;
             context.fillText(text, left + PADDING, top + (ROW - 1) / 2 + 0.5);
         }
         context.globalAlpha = 1;

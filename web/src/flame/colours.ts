@@ -93,7 +93,7 @@ export function growthColour(growth: number, dark: boolean): string {
     }
     const strength = step ** 0.7;
     const hue = growth > 0 ? 48 : 250;
-    const light = dark ? 0.36 + strength * (growth > 0 ? 0.17 : 0.1)
+    const light = dark ? 0.36 + strength * (growth > 0 ? 0.14 : 0.1)
                        : 0.9 - strength * (growth > 0 ? 0.13 : 0.2);
     return `oklch(${light.toFixed(3)} ${(0.02 + strength * 0.12).toFixed(3)} ${hue})`;
 }
