@@ -7,7 +7,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { closePage, frames, launch, openPage, picture, sideways } from './lib/browser.mjs';
 import { functions, METRICS, nameOf } from './lib/expect.mjs';
-import { memhawk, newFolder, report, rfc3339, run, sleep, Stepped, until, Viewer } from './lib/harness.mjs';
+import {
+  environment, memhawk, newFolder, options, profilesIn, report, rfc3339, run, sleep, start, Stepped, until, Viewer,
+} from './lib/harness.mjs';
 import {
   details, drag, placeOf, plot, route, routeNow, ROW, settled, table, waitTotals,
 } from './lib/panel.mjs';
@@ -559,6 +561,43 @@ const tests = {
     await runner.end();
     await until('the end', async () => (await page.locator('[data-testid=header] [data-testid=state]').getAttribute('data-state')) === 'ended');
     assert.ok(await page.locator('[data-testid=follow]').isDisabled());
+    await closePage(page);
+    await view.close();
+  },
+
+  /** A C++ program with threads, seen from its start to its end: templates, inlined functions, peaks. */
+  async scanner() {
+    const place = newFolder();
+    const view = await Viewer.open(place);
+    const page = await openPage(browser, view.url);
+    await until('the waiting state', async () => (await page.locator('[data-testid=empty]').getAttribute('data-state')) === 'waiting');
+    const child = start(options.scanner, ['/usr/share', '4'], { env: environment({ LD_PRELOAD: options.library,
+      MEMHAWK_OUTPUT: place, MEMHAWK_INTERVAL_MS: '10' }) });
+    child.stdout.resume();
+    assert.equal((await child.ended).code, 0);
+    const { id: own, snapshots } = await view.process(child.pid);
+    assert.ok(snapshots > 5);
+    await until('its end', async () => (await page.locator('[data-testid=header] [data-testid=state]').getAttribute('data-state')) === 'ended');
+    const [file] = profilesIn(place);
+    for (const g of ['function', 'line']) {
+      await route(page, { g });
+      const reported = report(file);
+      await waitTotals(page, [reported.sum.live_bytes]);
+      const rows = Object.values(functions(reported, 'live-bytes', g)).map((row) => oneSided(row).join(' '));
+      await until('all rows', async () => { // the table shows its rows by pages
+        const more = page.locator('.top-table button.more');
+        if (await more.count()) await more.click();
+        return !(await more.count());
+      });
+      const got = (await table(page)).filter((row) => row.total).map((row) => `${row.self} ${row.total}`);
+      assert.deepEqual(got.sort(), rows.sort(), g);
+    }
+    const times = (await view.json('timeline', { id: own })).time;
+    const [from, to] = [times[times.length >> 2], times[(times.length * 3) >> 2]];
+    await route(page, { show: 'change', from, to });
+    const { added, removed } = report(file, '--from', rfc3339(from), '--to', rfc3339(to)).sum;
+    await waitTotals(page, [added.live_bytes, removed.live_bytes]);
+    await picture(page, 'scanner');
     await closePage(page);
     await view.close();
   },

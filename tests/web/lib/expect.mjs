@@ -21,6 +21,9 @@ function keyOf(frame, granularity) {
     : `${nameOf(frame)}|${frame.module}`;
 }
 
+/** Frames from the allocating function on: `operator new` and its like stand for no one's memory. */
+const framesOf = (stack) => stack.frames.slice(stack.site ?? 0);
+
 const add = (a, b) => (a ? a.map((x, i) => x + b[i]) : [...b]);
 const nothing = (values) => values.every((x) => x === 0);
 
@@ -38,7 +41,7 @@ export function tree(report, metric, { granularity = 'function', inverted = fals
   for (const stack of report.stacks) {
     const values = sides(stack, metric);
     if (nothing(values)) continue;
-    const labels = stack.frames.map((f) => keyOf(f, granularity));
+    const labels = framesOf(stack).map((f) => keyOf(f, granularity));
     if (!inverted) labels.reverse();
     put('', values, labels.length === 0);
     labels.forEach((_, i) => put(labels.slice(0, i + 1).join(' > '), values, i + 1 === labels.length));
@@ -52,7 +55,7 @@ export function functions(report, metric, granularity = 'function') {
   for (const stack of report.stacks) {
     const values = sides(stack, metric);
     if (nothing(values)) continue;
-    const labels = stack.frames.map((f) => keyOf(f, granularity));
+    const labels = framesOf(stack).map((f) => keyOf(f, granularity));
     for (const label of new Set(labels)) {
       const row = rows.get(label) ?? { self: values.map(() => 0), total: values.map(() => 0) };
       row.total = add(row.total, values);
@@ -67,11 +70,11 @@ export function functions(report, metric, granularity = 'function') {
 export function focused(report, metric, label, direction) {
   const stacks = [];
   for (const stack of report.stacks) {
-    const keys = stack.frames.map((f) => keyOf(f, 'function'));
+    const frames = framesOf(stack), keys = frames.map((f) => keyOf(f, 'function'));
     const outermost = keys.lastIndexOf(label), innermost = keys.indexOf(label);
     if (innermost < 0) continue;
-    stacks.push({ ...stack, frames: direction === 'callees'
-      ? stack.frames.slice(0, outermost + 1) : stack.frames.slice(innermost) });
+    stacks.push({ ...stack, site: 0, frames: direction === 'callees' ? frames.slice(0, outermost + 1)
+      : frames.slice(innermost) });
   }
   return tree({ sum: report.sum, stacks }, metric, { inverted: direction === 'callers' });
 }
