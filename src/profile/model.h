@@ -39,6 +39,8 @@ typedef struct StackState {
 typedef struct WindowState {
     ProfileWindow pub; /* pub.shapes is shapes.items */
     VECTOR(ProfileWindowShape) shapes;
+    VECTOR(ProfileSpan) spans; /* pub.spans is spans.items */
+    bool open;                 /* an iteration was open when the last span ended */
 } WindowState;
 
 struct Profile {

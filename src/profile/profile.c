@@ -280,8 +280,10 @@ void profile_close(Profile *profile)
 {
     if (!profile)
         return;
-    for (size_t i = 0; i < profile->windows.count; i++)
+    for (size_t i = 0; i < profile->windows.count; i++) {
         vector_done(&profile->windows.items[i].shapes, &profile->budget);
+        vector_done(&profile->windows.items[i].spans, &profile->budget);
+    }
     vector_done(&profile->windows, &profile->budget);
     vector_done(&profile->modules, &profile->budget);
     vector_done(&profile->frames, &profile->budget);

@@ -280,6 +280,10 @@ typedef struct ProfileWindowShape {
     uint64_t max_peak_bytes, min_peak_bytes;
 } ProfileWindowShape;
 
+typedef struct ProfileSpan {
+    uint64_t from_ns, to_ns;
+} ProfileSpan;
+
 typedef struct ProfileWindow {
     const char *name;
     bool process_scope;
@@ -287,6 +291,11 @@ typedef struct ProfileWindow {
     size_t shape_count;
     uint64_t iterations; /* completed: sum over shapes */
     uint64_t begun;      /* > iterations: that many were open at the last snapshot (unfinished) */
+    /* When it was at work, as exact as snapshots tell: each span begins and ends at one (or at the
+     * start of the run). They rise and do not touch; when there would be more than 1,024, the last
+     * one takes in what follows. */
+    const ProfileSpan *spans;
+    size_t span_count;
 } ProfileWindow;
 size_t profile_window_count(const Profile *profile);
 const ProfileWindow *profile_window(const Profile *profile, size_t index);

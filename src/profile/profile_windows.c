@@ -9,6 +9,8 @@
 
 #include "profile/model.h"
 
+enum { WINDOW_SPANS_KEPT = 1024 };
+
 static int put_window(Profile *profile, const DecodedWindow *from, uint64_t offset)
 {
     uint32_t index = id_map_find(&profile->window_ids, from->window_id);
@@ -108,6 +110,47 @@ static void put_iterations(Profile *profile, const DecodedIterations *from, uint
     shape->min_peak_bytes = from->min_peak_bytes;
 }
 
+/* The window was at work between the snapshot before and this one. */
+static int note_active(Profile *profile, uint32_t window_id)
+{
+    uint32_t index = id_map_find(&profile->window_ids, window_id);
+    size_t last = profile->snapshots.count - 1;
+    ProfileSpan span, *before;
+    WindowState *window;
+
+    if (index == ID_MAP_NONE)
+        return 0;
+    window = &profile->windows.items[index];
+    span.from_ns = last ? profile->snapshots.items[last - 1].time_ns : profile_first_ns(profile);
+    span.to_ns = profile->snapshots.items[last].time_ns;
+    before = window->spans.count ? &window->spans.items[window->spans.count - 1] : NULL;
+    if (before && (window->open || before->to_ns >= span.from_ns ||
+                   window->spans.count == WINDOW_SPANS_KEPT)) {
+        before->to_ns = span.to_ns;
+    } else {
+        if (!vector_room(&window->spans, &profile->budget, 1))
+            return -ENOMEM;
+        window->spans.items[window->spans.count++] = span;
+    }
+    window->open = window->pub.begun > window->pub.iterations;
+    window->pub.spans = window->spans.items;
+    window->pub.span_count = window->spans.count;
+    return 0;
+}
+
+static int note_all_active(Profile *profile, const DecodedSnapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->windows.count; i++) {
+        if (note_active(profile, snapshot->windows.items[i].window_id) < 0)
+            return -ENOMEM;
+    }
+    for (size_t i = 0; i < snapshot->iterations.count; i++) {
+        if (note_active(profile, snapshot->iterations.items[i].window_id) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int model_put_windows(Profile *profile, const DecodedSnapshot *snapshot, uint64_t offset)
 {
     for (size_t i = 0; i < snapshot->windows.count; i++) {
@@ -120,5 +163,5 @@ int model_put_windows(Profile *profile, const DecodedSnapshot *snapshot, uint64_
     }
     for (size_t i = 0; i < snapshot->iterations.count; i++)
         put_iterations(profile, &snapshot->iterations.items[i], offset);
-    return 0;
+    return note_all_active(profile, snapshot);
 }

@@ -39,8 +39,24 @@ static int count_stacks(const ProfileWindow *window, size_t stack_count)
     return count;
 }
 
-static json_t *window_object(const ProfileWindow *window, size_t stack_count)
+/* [[from, to]...]; one that is still open goes on to the last snapshot. */
+static json_t *spans(const Profile *profile, const ProfileWindow *window)
 {
+    json_t *list = json_array();
+    for (size_t i = 0; i < window->span_count; i++) {
+        uint64_t to_ns = window->spans[i].to_ns;
+        if (i + 1 == window->span_count && window_unfinished(window))
+            to_ns = profile_last_ns(profile);
+        json_array_append_new(list,
+                              json_pack("[I, I]", (json_int_t)(window->spans[i].from_ns / 1000),
+                                        (json_int_t)(to_ns / 1000)));
+    }
+    return list;
+}
+
+static json_t *window_object(const Profile *profile, const ProfileWindow *window)
+{
+    size_t stack_count = profile_stack_count(profile);
     WindowStats stats;
     WindowPeaks peaks;
     int stacks = count_stacks(window, stack_count);
@@ -48,8 +64,8 @@ static json_t *window_object(const ProfileWindow *window, size_t stack_count)
         return NULL;
     const int64_t *total = stats.total.v;
     return json_pack(
-        "{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:o, s:o, s:o}, s:i}", "name",
-        json_name(window->name), "scope", window->process_scope ? "process" : "thread",
+        "{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:o, s:o, s:o}, s:i, s:o}",
+        "name", json_name(window->name), "scope", window->process_scope ? "process" : "thread",
         "iterations", (json_int_t)window->iterations, "unfinished",
         (json_int_t)window_unfinished(window), "duration_ns",
         (json_int_t)window_duration_ns(window), "allocations",
@@ -58,7 +74,7 @@ static json_t *window_object(const ProfileWindow *window, size_t stack_count)
         "temporary", (json_int_t)total[WINDOW_TEMPORARY], "peak_bytes", (json_int_t)peaks.max_bytes,
         "per_iteration", "allocations", per_iteration(&stats, WINDOW_ALLOCATIONS), "bytes",
         per_iteration(&stats, WINDOW_BYTES), "temporary", per_iteration(&stats, WINDOW_TEMPORARY),
-        "stacks", stacks);
+        "stacks", stacks, "spans", spans(profile, window));
 }
 
 int api_windows(Hub *hub, const ApiQuery *query, ApiReply *reply)
@@ -67,11 +83,10 @@ int api_windows(Hub *hub, const ApiQuery *query, ApiReply *reply)
     if (!process)
         return 0;
     size_t count = profile_window_count(process->profile);
-    size_t stack_count = profile_stack_count(process->profile);
     json_t *windows = json_array();
     int r = 0;
     for (size_t i = 0; i < count && r == 0; i++) {
-        json_t *object = window_object(profile_window(process->profile, i), stack_count);
+        json_t *object = window_object(process->profile, profile_window(process->profile, i));
         r = object && json_array_append_new(windows, object) == 0 ? 0 : -ENOMEM;
     }
     hub_release(hub, process);

@@ -283,8 +283,37 @@ static void test_facts(void **state)
     assert_int_equal(window->iterations, 3);
     assert_int_equal(window->shape_count, 2);
     assert_int_equal(window->shapes[0].rows[1].stack, 1);
+    /* Begun in the first snapshot, open until that of 2.5 s. */
+    assert_int_equal(window->span_count, 1);
+    assert_int_equal(window->spans[0].from_ns, S(1));
+    assert_int_equal(window->spans[0].to_ns, S(2.5));
     assert_null(profile_window_find(profile, "parser"));
     assert_null(profile_damage(profile));
+    profile_close(profile);
+}
+
+/* At work between 10 and 20, open from there to 40, not between 40 and 50, again until 60. */
+static void test_window_spans(void **state)
+{
+    Profile *profile = fixture_open(
+        "memhawk", "=== ProcessInfo\nprocessShortName: \"p\" pid: 1 startTimestamp: 5\n"
+                   "=== Snapshot\ntimestamp: 10\n=== Snapshot\ntimestamp: 20\n"
+                   "window { windowId: 1 name: \"w\" begun: 1 }\n"
+                   "=== Snapshot\ntimestamp: 30\n=== Snapshot\ntimestamp: 40\n"
+                   "windowShape { windowId: 1 shapeId: 1 }\n"
+                   "windowIterations { windowId: 1 shapeId: 1 iterations: 1 }\n"
+                   "=== Snapshot\ntimestamp: 50\n=== Snapshot\ntimestamp: 60\n"
+                   "window { windowId: 1 name: \"w\" begun: 2 }\n"
+                   "windowIterations { windowId: 1 shapeId: 1 iterations: 2 }\n");
+    const ProfileWindow *window = profile_window_find(profile, "w");
+
+    (void)state;
+    assert_non_null(window);
+    assert_int_equal(window->span_count, 2);
+    assert_int_equal(window->spans[0].from_ns, 10);
+    assert_int_equal(window->spans[0].to_ns, 40);
+    assert_int_equal(window->spans[1].from_ns, 50);
+    assert_int_equal(window->spans[1].to_ns, 60);
     profile_close(profile);
 }
 
@@ -582,15 +611,25 @@ static void test_equal_peaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_metric_names),    cmocka_unit_test(test_state),
-        cmocka_unit_test(test_between),         cmocka_unit_test(test_peaks),
-        cmocka_unit_test(test_peak_at_tick),    cmocka_unit_test(test_equal_times),
-        cmocka_unit_test(test_series),          cmocka_unit_test(test_top),
-        cmocka_unit_test(test_facts),           cmocka_unit_test(test_modules_by_address),
-        cmocka_unit_test(test_grows),           cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_stale),           cmocka_unit_test(test_not_profiles),
-        cmocka_unit_test(test_no_snapshot),     cmocka_unit_test(test_bomb_inside),
-        cmocka_unit_test(test_late_definition), cmocka_unit_test(test_bad_then_garbage),
+        cmocka_unit_test(test_metric_names),
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_between),
+        cmocka_unit_test(test_peaks),
+        cmocka_unit_test(test_peak_at_tick),
+        cmocka_unit_test(test_equal_times),
+        cmocka_unit_test(test_series),
+        cmocka_unit_test(test_top),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_window_spans),
+        cmocka_unit_test(test_modules_by_address),
+        cmocka_unit_test(test_grows),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_stale),
+        cmocka_unit_test(test_not_profiles),
+        cmocka_unit_test(test_no_snapshot),
+        cmocka_unit_test(test_bomb_inside),
+        cmocka_unit_test(test_late_definition),
+        cmocka_unit_test(test_bad_then_garbage),
         cmocka_unit_test(test_equal_peaks),
     };
 

@@ -266,6 +266,8 @@ export interface WindowRow {
     peak_bytes: number;
     per_iteration: { allocations: Spread; bytes: Spread; temporary: Spread };
     stacks: number;
+    /** When it was at work, between which snapshots. */
+    spans: [number, number][];
 }
 
 export interface WindowsAnswer {

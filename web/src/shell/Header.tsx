@@ -7,7 +7,7 @@ import type { Process, ProcessDetail } from '../api';
 import { bounds, columns, connection, detail, peak, process } from '../state';
 import { clock, dateAndClock, length, shortSeconds } from '../times';
 import { Download } from './Download';
-import { badgeOf, commandLine, coverageOf, coverageShares } from './facts';
+import { badgeOf, commandLine, coverageOf, coverageShares, isCut } from './facts';
 import type { Share } from './facts';
 
 export function StateBadge({ of }: { of: Process }) {
@@ -28,7 +28,10 @@ export function StateBadge({ of }: { of: Process }) {
 const SHARE_WORDS: Record<Share['name'], [string, string]> = {
     live: ['live', 'Heap blocks that the program holds'],
     overhead: ['overhead', "The allocator's rounding and headers around them"],
-    recorder: ['recorder', "MemHawk's own memory in the process"],
+    recorder: [
+        'recorder',
+        "MemHawk's own memory in the process, as mapped; what it has not touched yet is not resident",
+    ],
     other: ['other', 'Code, stacks, mapped files, free memory that the allocator keeps'],
 };
 
@@ -57,7 +60,11 @@ function CoverageBar() {
                     <li key={s.name} title={SHARE_WORDS[s.name][1]} data-testid={`rss-${s.name}`}>
                         <i class={`swatch part-${s.name}`} aria-hidden="true" />
                         {SHARE_WORDS[s.name][0]} {bytes(s.bytes)}{' '}
-                        <small>{share(s.bytes, coverage.rss_bytes)}</small>
+                        <small>
+                            {isCut(s, coverage.rss_bytes)
+                                ? 'not all resident'
+                                : share(s.bytes, coverage.rss_bytes)}
+                        </small>
                     </li>
                 ))}
             </ul>

@@ -3,10 +3,9 @@
 // The tabs, as WAI-ARIA has them: one is in the tab order, arrows move between them. "Windows" is
 // there when the program has marked some.
 
-import { useQuery } from '../query';
-import { api } from '../api';
 import type { View } from '../route';
-import { go, namesVersion, process, route, snapshotVersion } from '../state';
+import { go, route } from '../state';
+import { useMarkedWindows } from '../windows/marked';
 
 const WORDS: [View, string][] = [
     ['flame', 'Flame graph'],
@@ -16,18 +15,8 @@ const WORDS: [View, string][] = [
     ['process', 'Process'],
 ];
 
-/** How many windows the program has marked; asked for with every tenth snapshot. */
-function useWindowCount(): number {
-    const id = process.value?.id ?? null;
-    const asked = namesVersion.value + Math.floor(snapshotVersion.value / 10);
-    const query = useQuery(id === null ? null : `${id}`, asked, (signal) =>
-        api.windows(id as number, signal),
-    );
-    return query.data && !query.loading ? query.data.windows.length : 0;
-}
-
 export function Tabs() {
-    const windows = useWindowCount();
+    const windows = useMarkedWindows().length;
     const view = route.value.view;
     const shown = WORDS.filter(([name]) => name !== 'windows' || windows > 0 || view === 'windows');
     const move = (event: KeyboardEvent, i: number): void => {

@@ -69,6 +69,11 @@ export function coverageShares(c: Coverage): Share[] {
     });
 }
 
+/** Whether more of it was mapped than can be resident beside the parts before it. */
+export function isCut(s: Share, rss: number): boolean {
+    return s.bytes > s.part * rss + 1;
+}
+
 /** Of the newest column with a known RSS, so that it moves with a live profile. */
 export function coverageOf(columns: Columns | null, detail: ProcessDetail | null): Coverage | null {
     for (let i = (columns?.time.length ?? 0) - 1; columns && i >= 0; i--) {

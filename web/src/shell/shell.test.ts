@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import type { Process } from '../api';
-import { badgeOf, commandLine, coverageShares, lossWords } from './facts';
+import { badgeOf, commandLine, coverageShares,
+    isCut, lossWords } from './facts';
 import { quoted, reportCommand, toTheEnd } from './report';
 import { sparkPoints, treeOf } from './tree';
 
@@ -107,6 +108,7 @@ describe('facts of the header', () => {
         expect(parts[1]).toBeCloseTo(0.1, 12);
         expect(parts[2]).toBeCloseTo(0, 12);
         expect(shares[3]?.bytes).toBe(0);
+        expect(shares.map((s) => isCut(s, c.rss_bytes))).toEqual([false, true, true, false]);
     });
 
     it('writes losses and command lines for people', () => {

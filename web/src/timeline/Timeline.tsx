@@ -10,6 +10,7 @@ import { api, isAbort } from '../api';
 import { loadProcess } from '../live';
 import { bounds, columns, detail, peak, process, route, span, timelineError } from '../state';
 import { length } from '../times';
+import { marked } from '../windows/marked';
 import { Chart } from './Chart';
 import { columnsOf, join, peakIndex } from './columns';
 import type { Columns } from './columns';
@@ -78,6 +79,7 @@ function useOverlay(start: number, data: Columns): OverlayState {
     const s = span.value;
     const chosen = preview.value ?? (s && !s.whole ? s : null);
     const marks = detail.value?.marks;
+    const windows = marked.value;
     const r = route.value;
     const moment = r.show === 'moment' ? r.moment : null;
     const top = peak.value;
@@ -87,8 +89,8 @@ function useOverlay(start: number, data: Columns): OverlayState {
             i < 0
                 ? null
                 : { time: data.time[i] as number, live_bytes: data.live_bytes[i] as number };
-        return { start, chosen, moment, marks: marks ?? [], peak: top, chosenPeak };
-    }, [start, chosen?.from, chosen?.to, moment, marks, top, data]);
+        return { start, chosen, moment, marks: marks ?? [], windows, peak: top, chosenPeak };
+    }, [start, chosen?.from, chosen?.to, moment, marks, windows, top, data]);
 }
 
 export function Timeline() {

@@ -14,6 +14,12 @@ export interface OverlayMark {
     text: string;
 }
 
+/** A measurement window and when it was at work. */
+export interface OverlayWindow {
+    name: string;
+    spans: [number, number][];
+}
+
 export interface OverlayState {
     /** Start of the run: x is seconds since then. */
     start: number;
@@ -21,6 +27,7 @@ export interface OverlayState {
     chosen: Interval | null;
     moment: number | null;
     marks: OverlayMark[];
+    windows: OverlayWindow[];
     peak: { time: number; live_bytes: number } | null;
     /** Highest of the chosen interval. */
     chosenPeak: { time: number; live_bytes: number } | null;
@@ -29,6 +36,8 @@ export interface OverlayState {
 export const LABEL_HEIGHT = 16;
 const LABEL_WIDTH = 160;
 const STUB_HEIGHT = 7;
+const LANE_HEIGHT = 18;
+const LANES = 5;
 /** Marks closer than this on average are dense. */
 const DENSE_PX = 14;
 
@@ -158,6 +167,50 @@ function drawMarks(u: uPlot, pen: Pen, marks: OverlayMark[]): void {
     }
 }
 
+/**
+ * One lane a window, at the top of the plot: a bar for each span, over a faint band down to the axis.
+ * The name stands below its first bar in sight.
+ */
+function drawWindows(u: uPlot, pen: Pen, windows: OverlayWindow[]): void {
+    const c = u.ctx;
+    const p = palette.peek();
+    c.font = `${10 * pen.scale}px system-ui, "DejaVu Sans", sans-serif`;
+    c.textBaseline = 'middle';
+    c.textAlign = 'left';
+    laneWindows(windows).forEach((window, lane) => {
+        const y = pen.top + (4 + lane * LANE_HEIGHT) * pen.scale;
+        let labelX: number | null = null;
+        for (const [from, to] of window.spans) {
+            const left = pen.clampX(pen.x(from));
+            const right = pen.clampX(pen.x(to));
+            if (!pen.inside(pen.x(from)) && !pen.inside(pen.x(to)) && right - left < 1) {
+                continue;
+            }
+            const width = Math.max(right - left, pen.scale);
+            c.fillStyle = withAlpha(p.mark, 0.07);
+            c.fillRect(left, y, width, pen.top + pen.height - y);
+            c.fillStyle = withAlpha(p.mark, 0.75);
+            c.fillRect(left, y, width, 4 * pen.scale);
+            labelX ??= left;
+        }
+        const room = labelX === null ? 0 : pen.left + pen.width - labelX - 4 * pen.scale;
+        if (labelX !== null && room > 24 * pen.scale) {
+            const text = fitted(c, window.name, Math.min(room, LABEL_WIDTH * pen.scale));
+            c.fillStyle = p.soft;
+            c.fillText(text, labelX + 2 * pen.scale, y + 10 * pen.scale);
+        }
+    });
+}
+
+/** The windows that get a lane: the first few in order of their first span. */
+export function laneWindows(windows: OverlayWindow[]): OverlayWindow[] {
+    const first = (window: OverlayWindow): number => window.spans[0]?.[0] ?? Infinity;
+    return windows
+        .filter((window) => window.spans.length > 0)
+        .sort((a, b) => first(a) - first(b))
+        .slice(0, LANES);
+}
+
 function drawPeak(
     u: uPlot,
     pen: Pen,
@@ -203,6 +256,7 @@ export function drawOverlay(u: uPlot, state: OverlayState, main: boolean): void 
         drawInterval(u, pen, state.chosen, main);
     }
     if (main) {
+        drawWindows(u, pen, state.windows);
         drawMarks(u, pen, state.marks);
         const { chosenPeak, peak } = state;
         if (chosenPeak && state.chosen && chosenPeak.time !== peak?.time) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { laneWindows } from './overlay';
+
+describe('lanes of windows', () => {
+    it('come in order of their first span, those never at work have none', () => {
+        const names = laneWindows([
+            { name: 'late', spans: [[50, 60]] },
+            { name: 'never', spans: [] },
+            {
+                name: 'early',
+                spans: [
+                    [1, 2],
+                    [90, 99],
+                ],
+            },
+        ]).map((window) => window.name);
+        expect(names).toEqual(['early', 'late']);
+    });
+
+    it('are five at most, and leave the list of the API as it is', () => {
+        const all = [7, 6, 5, 4, 3, 2, 1].map((n) => ({
+            name: `${n}`,
+            spans: [[n, n + 1]] as [number, number][],
+        }));
+        expect(laneWindows(all).map((window) => window.name)).toEqual(['1', '2', '3', '4', '5']);
+        expect(all[0]?.name).toBe('7');
+    });
+});
