@@ -23,6 +23,7 @@
 #include "api_fixture.h"
 #include "base/clock.h"
 #include "profile_fixture.h"
+#include "web/fair_lock.h"
 
 #define MS         UINT64_C(1000000)
 #define PATIENCE   (20000 * MS) /* for what must happen, on a busy machine */
@@ -552,6 +553,54 @@ static void test_killed(void **state)
     unlink(path);
 }
 
+/* ---- the lock ------------------------------------------------------------------------------- */
+
+enum { ASKERS = 6 };
+
+static FairLock lock;
+static unsigned order[ASKERS], taken; /* lock */
+
+static void *ask(void *number)
+{
+    fair_lock_take(&lock);
+    order[taken++] = *(unsigned *)number;
+    fair_lock_drop(&lock);
+    return NULL;
+}
+
+static uint64_t tickets(void)
+{
+    pthread_mutex_lock(&lock.mutex);
+    uint64_t next = lock.next;
+    pthread_mutex_unlock(&lock.mutex);
+    return next;
+}
+
+static void test_fair_lock(void **state)
+{
+    (void)state;
+    pthread_t threads[ASKERS];
+    unsigned numbers[ASKERS];
+    fair_lock_init(&lock);
+    assert_true(fair_lock_try(&lock));
+    assert_false(fair_lock_try(&lock));
+    for (unsigned i = 0; i < ASKERS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, ask, &numbers[i]), 0);
+        while (tickets() < i + 2) /* one after the other */
+            usleep(100);
+    }
+    assert_int_equal(taken, 0); /* ours still */
+    fair_lock_drop(&lock);
+    for (unsigned i = 0; i < ASKERS; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < ASKERS; i++)
+        assert_int_equal(order[i], i);
+    assert_true(fair_lock_try(&lock));
+    fair_lock_drop(&lock);
+    fair_lock_done(&lock);
+}
+
 /* ---- beside each other ---------------------------------------------------------------------- */
 
 typedef struct Reader {
@@ -628,7 +677,8 @@ int main(void)
         cmocka_unit_test(test_appears),   cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_removed),   cmocka_unit_test(test_damage),
         cmocka_unit_test(test_200_files), cmocka_unit_test(test_names_come),
-        cmocka_unit_test(test_killed),    cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_killed),    cmocka_unit_test(test_fair_lock),
+        cmocka_unit_test(test_readers),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
