@@ -80,6 +80,16 @@ static void count_stack(Functions *f, const Labels *labels, const FlameValues *v
     }
 }
 
+/* Nothing of the metric, nor blocks of it: other metrics of its stacks are not asked for. */
+static bool is_empty(const FunctionRow *row)
+{
+    int64_t any = 0;
+    for (int k = 0; k < FIGURES; k++)
+        for (int s = 0; s < FLAME_SIDES; s++)
+            any |= row->v[k][s];
+    return any == 0;
+}
+
 static int64_t size_of(const FunctionRow *row)
 {
     return wrap_add(row->v[TOTAL][0], row->v[TOTAL][1]);
@@ -107,7 +117,7 @@ static int count_all(Functions *f, const HubProcess *process, const Labels *labe
         if (is_chosen(values, i))
             count_stack(f, labels, values, i);
     for (uint32_t i = 0; i < label_count; i++) {
-        if (!f->rows[i].stamp)
+        if (is_empty(&f->rows[i]))
             continue;
         f->rows[i].label = i;
         f->rows[f->count++] = f->rows[i];
