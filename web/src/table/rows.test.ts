@@ -53,6 +53,9 @@ describe('table of functions', () => {
         expect(net.values).toEqual([8, -2, 4]);
         const sorted = sortRows(rowsOf(two, false), [net], { key: 'net', down: true });
         expect(namesOf(sorted)).toEqual(['main', 'alloc', 'parse<int>']);
+        const shrank = { ...net, values: [8, -9, 4] };
+        const bySize = sortRows(rowsOf(two, false), [shrank], { key: 'net', down: true });
+        expect(namesOf(bySize)).toEqual(['parse<int>', 'main', 'alloc']);
         expect(columnsOf(two, 'bytes', 18, true)[0]!.key).toBe('self');
     });
     test('places are said with their line', () => {

@@ -112,11 +112,16 @@ export function columnsOf(
         : oneSided(answer, unit, whole);
 }
 
+/** Differences are sorted by their size: what shrank by much stands beside what grew by much. */
 export function sortRows(rows: Row[], columns: Column[], sorting: Sorting): Row[] {
     const by = columns.find((one) => one.key === sorting.key);
     const sign = sorting.down ? -1 : 1;
+    const size = (column: Column, row: Row): number => {
+        const value = column.values[row.index] ?? 0;
+        return column.signed ? Math.abs(value) : value;
+    };
     const compare = by
-        ? (a: Row, b: Row) => sign * ((by.values[a.index] ?? 0) - (by.values[b.index] ?? 0))
+        ? (a: Row, b: Row) => sign * (size(by, a) - size(by, b))
         : (a: Row, b: Row) => sign * (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
     return [...rows].sort((a, b) => compare(a, b) || a.index - b.index);
 }
