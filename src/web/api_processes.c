@@ -10,7 +10,7 @@
 /* Into one of the two lists. */
 static void append(Hub *hub, uint32_t id, uint32_t parent_id, json_t *processes, json_t *broken)
 {
-    HubProcess *process = hub_acquire(hub, id);
+    HubProcess *process = hub_glance(hub, id);
     if (!process)
         return;
     if (process->profile)

@@ -139,7 +139,7 @@ static void publish(Events *events, HubEvent kind, uint32_t id, char *data)
 static void publish_process(Events *events, HubEvent kind, uint32_t id,
                             char *(*make)(const HubProcess *process))
 {
-    HubProcess *process = hub_acquire(events->hub, id);
+    HubProcess *process = hub_glance(events->hub, id);
     if (!process)
         return;
     char *data = make(process);

@@ -128,6 +128,15 @@ HubProcess *hub_acquire(Hub *hub, uint32_t id)
     return entry ? entry_take(entry) : NULL;
 }
 
+HubProcess *hub_glance(Hub *hub, uint32_t id)
+{
+    HubEntry *entry = entry_find(hub, id);
+    if (!entry)
+        return NULL;
+    fair_lock_take(&entry->lock);
+    return &entry->pub;
+}
+
 void hub_release(Hub *hub, HubProcess *process)
 {
     (void)hub;

@@ -74,6 +74,9 @@ int hub_module_source(const HubProcess *process, uint32_t module);
 size_t hub_list(Hub *hub, uint32_t *ret_ids, size_t capacity);
 /* Locks one; NULL: no such id. */
 HubProcess *hub_acquire(Hub *hub, uint32_t id);
+/* The same for figures that need no names: labels stay as old as they are, which is cheap for a
+ * profile that nobody has looked into. hub_release(). */
+HubProcess *hub_glance(Hub *hub, uint32_t id);
 void hub_release(Hub *hub, HubProcess *process);
 /* Two at once (comparison), in an order that cannot deadlock; the same id twice is allowed. */
 bool hub_acquire_two(Hub *hub, uint32_t first, uint32_t second, HubProcess **ret_first,

@@ -20,7 +20,7 @@ enum { NS_PER_US = 1000, SPARKS = 60 };
 static void place_fill(Hub *hub, uint32_t id, ProcessPlace *ret_place)
 {
     ProcessPlace place = {.id = id, .broken = true};
-    HubProcess *process = hub_acquire(hub, id);
+    HubProcess *process = hub_glance(hub, id);
     if (process && process->profile) {
         const ProfileProcess *about = profile_process(process->profile);
         place = (ProcessPlace){.id = id,
