@@ -37,6 +37,7 @@ enum {
     TLS_BELOW = 64 << 10,
     TLS_ABOVE = 8 << 10,
     CHECK_NS = 100000000,
+    SPARE_BYTES = 768 << 10,
     CAPTURE_WAIT_NS = 500000000,
     SETTLE_NS = 2000000000
 };
@@ -205,16 +206,24 @@ void collector_start(const Sums *inherited)
         sys_futex_wait((uint32_t *)&started, 0, CHECK_NS);
 }
 
-/* A peak that is little above the one kept may wait: captures then cost at most a 32nd of the time
- * between two, and where peaks rise by steps of a percent, a 128th. A peak that is far above never
- * waits. */
+/* Bytes by which what is kept may stay below the peak: with the bands of the threads less than the
+ * percent, or the MiB, to which compositions are right. */
+static int64_t spare_bytes(int64_t peak)
+{
+    return peak / 128 > SPARE_BYTES ? peak / 128 : SPARE_BYTES;
+}
+
+/* While what is kept is good enough captures cost at most a 128th of the time. A peak that is
+ * farther above never waits, nor one after a fall, because it may consist of other blocks: it may
+ * be the last. New highs are so few by themselves: 178 for each doubling at most. */
 static bool capture_may_wait(uint64_t now_ns)
 {
     int64_t peak = atomic_load_explicit(&runtime.peak_bytes, memory_order_relaxed);
     int64_t kept = atomic_load_explicit(&runtime.captured_bytes, memory_order_relaxed);
-    uint64_t since_ns = now_ns - last_capture_ns;
-    return (peak - kept < kept / 16 && since_ns < capture_cost_ns * 32) ||
-           (peak - kept < kept / 64 && since_ns < capture_cost_ns * 128);
+    int64_t fallen = kept - atomic_load_explicit(&runtime.lowest_bytes, memory_order_relaxed);
+    int64_t spare = spare_bytes(peak);
+    return peak - kept < spare && fallen < spare &&
+           now_ns - last_capture_ns < capture_cost_ns * 128;
 }
 
 void collector_capture(Thread *thread)
@@ -223,9 +232,8 @@ void collector_capture(Thread *thread)
     uint32_t tid = atomic_load_explicit(&thread->owner, memory_order_relaxed);
     if (capture_may_wait(now_ns) || !lock_take(&drain_lock, tid, CAPTURE_WAIT_NS))
         return;
-    int64_t peak = atomic_load(&runtime.peak_bytes);
     /* Another thread may have kept this very peak while we waited; now would be too late. */
-    if (peak > atomic_load(&runtime.captured_bytes) + record_slack(peak) / 2) {
+    if (record_is_uncaptured(atomic_load(&runtime.live_sum))) {
         uint64_t locked_ns = clock_monotonic_ns();
         drain_capture();
         last_capture_ns = clock_monotonic_ns();

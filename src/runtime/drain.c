@@ -169,6 +169,17 @@ void drain_run(void)
     drain_pending();
 }
 
+int64_t drain_live_bytes(void)
+{
+    return (int64_t)(drain_state.total.alloc_bytes - drain_state.total.free_bytes);
+}
+
+void drain_kept(int64_t live)
+{
+    atomic_store_explicit(&runtime.captured_bytes, live, memory_order_relaxed);
+    atomic_store_explicit(&runtime.lowest_bytes, live, memory_order_relaxed);
+}
+
 void drain_capture(void)
 {
     drain_pending();
@@ -178,7 +189,7 @@ void drain_capture(void)
     state->peak_total = state->total;
     state->peak_bytes = atomic_load_explicit(&runtime.peak_bytes, memory_order_relaxed);
     state->peak_ns = atomic_load_explicit(&runtime.peak_ns, memory_order_relaxed);
-    atomic_store_explicit(&runtime.captured_bytes, state->peak_bytes, memory_order_relaxed);
+    drain_kept(drain_live_bytes());
 }
 
 void drain_sweep(void)

@@ -40,6 +40,10 @@ void drain_sweep(void);
 void drain_reserve(void);
 /* Has the next touch of every slot of every thread noted; and so leave the fast path once. */
 void drain_raise_epochs(void);
+/* Live bytes as of the last drain. */
+int64_t drain_live_bytes(void);
+/* The composition at LIVE bytes is kept, here or in the file. */
+void drain_kept(int64_t live);
 /* Drains and keeps the composition as that of the peak so far. Costs what changed since the last
  * drain, not since the last snapshot: a growing program makes many, and most are never written. */
 void drain_capture(void);

@@ -249,6 +249,12 @@ int64_t record_slack(int64_t peak)
     return slack < 1024 ? 1024 : slack;
 }
 
+bool record_is_uncaptured(int64_t sum)
+{
+    int64_t kept = atomic_load_explicit(&runtime.captured_bytes, memory_order_relaxed);
+    return sum > kept + record_slack(sum) / 2;
+}
+
 static void note_peak(int64_t sum)
 {
     int64_t peak = atomic_load_explicit(&runtime.peak_bytes, memory_order_relaxed);
@@ -257,6 +263,13 @@ static void note_peak(int64_t sum)
             atomic_store_explicit(&runtime.peak_ns, runtime_now_ns(), memory_order_relaxed);
             return;
         }
+}
+
+static void note_lowest(int64_t sum)
+{
+    int64_t lowest = atomic_load_explicit(&runtime.lowest_bytes, memory_order_relaxed);
+    while (sum < lowest && !atomic_compare_exchange_weak(&runtime.lowest_bytes, &lowest, sum))
+        ;
 }
 
 /* UPCOMING: a release of that many bytes is part of live_delta, but not of the counters yet. */
@@ -271,13 +284,12 @@ void record_push(Thread *thread, int64_t upcoming)
     if (thread->window_count)
         window_peak(thread, thread->live_base);
     int64_t peak = atomic_load_explicit(&runtime.peak_bytes, memory_order_relaxed);
-    int64_t slack = record_slack(peak);
-    if (sum - upcoming < peak - slack / 2 &&
-        peak > atomic_load_explicit(&runtime.captured_bytes, memory_order_relaxed) + slack / 2)
+    sum = atomic_load(&runtime.live_sum); /* a thread that raised the peak just now is in it */
+    if (sum - upcoming < peak - record_slack(peak) / 2 && record_is_uncaptured(sum))
         collector_capture(thread);
     if (!upcoming)
         livemap_warm(&runtime.heap, thread->last_block, &thread->warm_last);
-    atomic_fetch_sub(&runtime.live_sum, upcoming);
+    note_lowest(atomic_fetch_sub(&runtime.live_sum, upcoming) - upcoming);
     thread->live_base -= upcoming;
     int64_t band = band_of(peak);
     thread->push_above = thread->window_count ? window_push_above(thread, band) : band;

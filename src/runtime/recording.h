@@ -57,6 +57,9 @@ void record_free(Thread *thread, const void *block, const Taken *taken);
 void record_push(Thread *thread, int64_t upcoming);
 /* How far below the peak the sum may fall before the peak's composition must be kept, bytes. */
 int64_t record_slack(int64_t peak);
+/* Whether live bytes of SUM are visibly more than at the moment whose composition is kept: else a
+ * capture would replace a better one. */
+bool record_is_uncaptured(int64_t sum);
 
 static inline Slot *record_slot_of(uint32_t slot_bits)
 {

@@ -283,7 +283,7 @@ void runtime_boot_child(void)
     atomic_store(&runtime.live_sum, live);
     atomic_store(&runtime.peak_bytes, live);
     atomic_store(&runtime.peak_ns, runtime.start_wall_ns);
-    atomic_store(&runtime.captured_bytes, 0);
+    drain_kept(0);
     atomic_store(&runtime.mode, MODE_ON);
     collector_start(&inherited);
 }

@@ -44,8 +44,8 @@ typedef struct Runtime {
     _Atomic int64_t live_sum;
     _Atomic int64_t peak_bytes;
     _Atomic uint64_t peak_ns;       /* wall clock */
-    _Atomic int64_t captured_bytes; /* peak whose composition is kept */
-    _Atomic int64_t push_limit;     /* per thread, bytes */
+    _Atomic int64_t captured_bytes; /* live bytes when the composition that is kept was taken, */
+    _Atomic int64_t lowest_bytes;   /* and the lowest sum since */
 } Runtime;
 
 extern HIDDEN Runtime runtime;

@@ -421,17 +421,16 @@ static void shrink(WireBuffer *buffer)
     wire_reserve(buffer, FIRST_BUFFER);
 }
 
-/* The state just summed is the peak's, as near as captures would be. */
+/* What was just summed will be in the file: no capture of less is needed. */
 static void peak_is_now(void)
 {
-    int64_t peak = atomic_load(&runtime.peak_bytes);
-    int64_t live = (int64_t)(drain_state.total.alloc_bytes - drain_state.total.free_bytes);
-    if (live > peak) {
+    int64_t live = drain_live_bytes();
+    if (live > atomic_load(&runtime.peak_bytes)) {
         atomic_store(&runtime.peak_bytes, live);
         atomic_store(&runtime.peak_ns, runtime_now_ns());
     }
-    if (live >= peak - record_slack(peak) / 2)
-        atomic_store(&runtime.captured_bytes, live > peak ? live : peak);
+    if (live > atomic_load(&runtime.captured_bytes))
+        drain_kept(live);
 }
 
 void writer_snapshot(SnapshotKind kind, EndReason reason, int status)
