@@ -13,7 +13,18 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { frames, launch, openPage } from '../tests/web/lib/browser.mjs';
 import { layout } from '../tests/web/lib/expect.mjs';
-import { environment, newFolder, options, quick, run, sleep, start, until, Viewer, within } from '../tests/web/lib/harness.mjs';
+import {
+  environment,
+  newFolder,
+  options,
+  quick,
+  run,
+  sleep,
+  start,
+  until,
+  Viewer,
+  within,
+} from '../tests/web/lib/harness.mjs';
 
 const MIB = 1 << 20;
 const rounds = quick ? 3 : 9;
@@ -42,9 +53,14 @@ function memoryOf(pid) {
 }
 
 /** The first drawing of at least CALLS calls that passes the test; its times. */
-const drawn = (page, where, after, calls) => page.evaluate(([box, since, least]) =>
-  window.memhawkWatch.log.find((e) => e.where === box && e.at > since && e.frame > 0 && e.calls >= least) ?? null,
-[where, after, calls]);
+const drawn = (page, where, after, calls) =>
+  page.evaluate(
+    ([box, since, least]) =>
+      window.memhawkWatch.log.find(
+        (e) => e.where === box && e.at > since && e.frame > 0 && e.calls >= least,
+      ) ?? null,
+    [where, after, calls],
+  );
 const waitDrawn = (page, where, after, calls = 20) =>
   until(`a drawing on ${where}`, () => drawn(page, where, after, calls), 60000);
 
@@ -57,12 +73,17 @@ async function openFlame(url) {
 
 /** Until the whole file has been read, to SNAPSHOTS at least, and all names have come. */
 async function whenLoaded(viewer, snapshots) {
-  await until('the profile and its names', async () => {
-    const { processes } = await viewer.json('processes');
-    if (!processes.length || processes[0].snapshots < snapshots || processes[0].loaded !== 1) return false;
-    const { symbols } = await viewer.json('process', { id: processes[0].id });
-    return symbols.total > 0 && symbols.done === symbols.total;
-  }, 120000);
+  await until(
+    'the profile and its names',
+    async () => {
+      const { processes } = await viewer.json('processes');
+      if (!processes.length || processes[0].snapshots < snapshots || processes[0].loaded !== 1)
+        return false;
+      const { symbols } = await viewer.json('process', { id: processes[0].id });
+      return symbols.total > 0 && symbols.done === symbols.total;
+    },
+    120000,
+  );
 }
 
 async function noProblems(page) {
@@ -73,7 +94,8 @@ async function noProblems(page) {
 /** From POINT to POINT with the button down, as fractions of the timeline's plot. */
 async function drag(page, from, to) {
   const plot = await page.locator('[data-testid=timeline] .u-over').first().boundingBox();
-  const x = (part) => plot.x + plot.width * part, y = plot.y + plot.height / 2;
+  const x = (part) => plot.x + plot.width * part,
+    y = plot.y + plot.height / 2;
   await page.mouse.move(x(from), y);
   await page.mouse.down();
   await page.mouse.move(x((from + to) / 2), y);
@@ -87,10 +109,13 @@ async function drag(page, from, to) {
 /** Clicks on a node, given what its graph is zoomed to; returns the time of the click. */
 async function clickNode(page, node, zoomed) {
   const scroller = page.locator('.flame-scroll').first();
-  await scroller.evaluate((element, top) => {
-    element.scrollIntoView({ block: 'center' });
-    element.scrollTop = top;
-  }, Math.max(0, node.level * 20 - 60));
+  await scroller.evaluate(
+    (element, top) => {
+      element.scrollIntoView({ block: 'center' });
+      element.scrollTop = top;
+    },
+    Math.max(0, node.level * 20 - 60),
+  );
   const scrolled = await scroller.evaluate((element) => element.scrollTop);
   await frames(page);
   const box = await page.locator('.flame-graph canvas').first().boundingBox();
@@ -103,17 +128,19 @@ async function clickNode(page, node, zoomed) {
   return before;
 }
 
-/** Zooms to where a node stands for others, and clicks on it, as a person does who wants to see them. */
+/** Zooms to where a node stands for others, and clicks on it: then they are shown. */
 async function showMore(page, answer) {
   const nodes = layout(answer);
-  const path = [], found = [];
+  const path = [],
+    found = [];
   for (const node of nodes) {
     path.length = node.level;
     if (node.label === -2) found.push({ node, parent: path.at(-1) });
     path.push(node);
   }
   const width = (node) => node.x1 - node.x0;
-  const [best] = found.filter(({ node, parent }) => width(node) > width(parent) / 50)
+  const [best] = found
+    .filter(({ node, parent }) => width(node) > width(parent) / 50)
     .sort((a, b) => width(b.parent) - width(a.parent));
   await clickNode(page, best.parent, nodes[0]);
   await sleep(400);
@@ -125,7 +152,12 @@ const parts = {
     const cold = await Viewer.open(hour());
     const begun = performance.now();
     const first = await openFlame(cold.url);
-    row('60 minutes: page open to first flame graph, names not yet found', first.ms / 1000, 's', 1.5);
+    row(
+      '60 minutes: page open to first flame graph, names not yet found',
+      first.ms / 1000,
+      's',
+      1.5,
+    );
     await whenLoaded(cold, 3600);
     say(`all names after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
     await noProblems(first.page);
@@ -158,17 +190,28 @@ const parts = {
       const times = [];
       for (let i = 0; i < rounds; i++) {
         const before = await drag(page, 0.1 + i * 0.03, 0.5 + i * 0.04);
-        const answered = await until('the answer', () => page.evaluate((since) => {
-          const all = performance.getEntriesByType('resource')
-            .filter((e) => e.name.includes('/api/v1/flame') && e.startTime >= since && e.responseEnd > 0);
-          return all.at(-1)?.responseEnd ?? null;
-        }, before));
+        const answered = await until('the answer', () =>
+          page.evaluate((since) => {
+            const all = performance
+              .getEntriesByType('resource')
+              .filter(
+                (e) =>
+                  e.name.includes('/api/v1/flame') && e.startTime >= since && e.responseEnd > 0,
+              );
+            return all.at(-1)?.responseEnd ?? null;
+          }, before),
+        );
         const { frame } = await waitDrawn(page, 'flame-graph', answered);
         times.push(frame - before);
         await sleep(400);
         await page.evaluate(() => performance.clearResourceTimings());
       }
-      row(`interval change to painted, ${show === 'peak' ? 'peak inside' : 'added and removed'}`, median(times), 'ms', 150);
+      row(
+        `interval change to painted, ${show === 'peak' ? 'peak inside' : 'added and removed'}`,
+        median(times),
+        'ms',
+        150,
+      );
       await noProblems(page);
     }
     await viewer.close();
@@ -178,21 +221,42 @@ const parts = {
     const viewer = await Viewer.open(hour());
     await whenLoaded(viewer, 3600);
     const { page } = await openFlame(`${viewer.url}#show=total-bytes`);
-    const ask = (limit) => viewer.json('flame', { id: 1, mode: 'between', metric: 'total-bytes', limit });
+    const ask = (limit) =>
+      viewer.json('flame', { id: 1, mode: 'between', metric: 'total-bytes', limit });
     let answer = await ask(4000);
-    for (let limit = 4000; limit < 250000;) {
+    for (let limit = 4000; limit < 250000; ) {
       await showMore(page, answer);
       limit = Math.min(limit * 4, 250000);
       answer = await ask(limit);
-      await until(`an answer of ${limit} nodes`, () => page.evaluate((text) => performance.getEntriesByType('resource')
-        .some((e) => e.name.includes('/api/v1/flame') && e.name.includes(text) && e.responseEnd > 0), `limit=${limit}`), 60000);
-      await until('it is drawn', () => page.evaluate(() => !document.querySelector('[aria-busy=true]')), 60000);
+      await until(
+        `an answer of ${limit} nodes`,
+        () =>
+          page.evaluate(
+            (text) =>
+              performance
+                .getEntriesByType('resource')
+                .some(
+                  (e) =>
+                    e.name.includes('/api/v1/flame') && e.name.includes(text) && e.responseEnd > 0,
+                ),
+            `limit=${limit}`,
+          ),
+        60000,
+      );
+      await until(
+        'it is drawn',
+        () => page.evaluate(() => !document.querySelector('[aria-busy=true]')),
+        60000,
+      );
       await page.locator('.flame-scroll').first().press('Escape');
       await sleep(1500);
     }
     const nodes = answer.nodes.label.length;
     const placed = layout(answer);
-    const wide = placed.filter((node) => node.label >= 0 && node.level > 3 && node.x1 - node.x0 > 0.01 && node.x1 - node.x0 < 0.7);
+    const wide = placed.filter(
+      (node) =>
+        node.label >= 0 && node.level > 3 && node.x1 - node.x0 > 0.01 && node.x1 - node.x0 < 0.7,
+    );
     const times = [];
     const stallsFrom = await page.evaluate(() => performance.now());
     for (let i = 0; i < rounds * 2; i++) {
@@ -203,8 +267,11 @@ const parts = {
       await page.locator('.flame-scroll').first().press('Escape');
       await sleep(350);
     }
-    const worst = await page.evaluate((from) => Math.max(0, ...window.memhawkWatch.stalls
-      .filter((e) => e.at >= from).map((e) => e.ms)), stallsFrom);
+    const worst = await page.evaluate(
+      (from) =>
+        Math.max(0, ...window.memhawkWatch.stalls.filter((e) => e.at >= from).map((e) => e.ms)),
+      stallsFrom,
+    );
     row('nodes shown at once', nodes, 'nodes');
     row(`zoom in ${nodes.toLocaleString('en')} nodes, first frame`, median(times), 'ms', 100);
     row(`zoom in ${nodes.toLocaleString('en')} nodes, longest stall`, worst, 'ms', 100);
@@ -239,7 +306,7 @@ const parts = {
       const { frame } = await waitDrawn(page, 'timeline-chart', before, 1);
       const origin = await page.evaluate(() => Date.now() - performance.now());
       times.push(origin + frame - written);
-      await sleep(700 + (i * 137) % 300);
+      await sleep(700 + ((i * 137) % 300));
     }
     row('tick of a live profile, written to painted', median(times), 'ms', 100);
     row('the same, worst', Math.max(...times), 'ms');
@@ -254,10 +321,21 @@ const parts = {
     const from = performance.now();
     const viewer = await Viewer.open(path);
     const { page } = await openFlame(viewer.url);
-    row('24 hours, 86,400 snapshots: command to first flame graph', (performance.now() - from) / 1000, 's');
-    await until('the end of the file', () => page.evaluate(() =>
-      document.querySelector('[data-testid=header] [data-testid=state]').dataset.state === 'ended' &&
-      !document.querySelector('[aria-busy=true]')), 120000);
+    row(
+      '24 hours, 86,400 snapshots: command to first flame graph',
+      (performance.now() - from) / 1000,
+      's',
+    );
+    await until(
+      'the end of the file',
+      () =>
+        page.evaluate(
+          () =>
+            document.querySelector('[data-testid=header] [data-testid=state]').dataset.state ===
+              'ended' && !document.querySelector('[aria-busy=true]'),
+        ),
+      120000,
+    );
     await frames(page);
     row('the same, whole run shown', (performance.now() - from) / 1000, 's', 10);
     row('RSS of the server, 24 hours', memoryOf(viewer.child.pid).now / MIB, 'MiB');
@@ -278,10 +356,21 @@ const parts = {
         page = await openPage(browser, viewer.url, { watch: true });
       }
       const begun = performance.now();
-      const child = start('bash', ['-c', 'TIMEFORMAT="%U %S"; time "$@"', '-', program, '1', pairs], {
-        env: environment({ LD_PRELOAD: options.library, MEMHAWK_OUTPUT: output, MEMHAWK_NAME_FILTER: '^scaling$' }) });
+      const child = start(
+        'bash',
+        ['-c', 'TIMEFORMAT="%U %S"; time "$@"', '-', program, '1', pairs],
+        {
+          env: environment({
+            LD_PRELOAD: options.library,
+            MEMHAWK_OUTPUT: output,
+            MEMHAWK_NAME_FILTER: '^scaling$',
+          }),
+        },
+      );
       let errors = '';
-      child.stderr.on('data', (text) => { errors += text; });
+      child.stderr.on('data', (text) => {
+        errors += text;
+      });
       child.stdout.resume();
       await child.ended;
       const wall = (performance.now() - begun) / 1000;
@@ -293,12 +382,16 @@ const parts = {
       return { wall, cpu: user + system };
     };
     await sample(false);
-    const alone = [], watched = [];
+    const alone = [],
+      watched = [];
     for (let i = 0; i < rounds; i++) {
       for (const isWatched of i % 2 ? [true, false] : [false, true])
         (isWatched ? watched : alone).push(await sample(isWatched));
     }
-    for (const [kind, name, bar] of [['cpu', 'processor time', 1.02], ['wall', 'wall time', null]]) {
+    for (const [kind, name, bar] of [
+      ['cpu', 'processor time', 1.02],
+      ['wall', 'wall time', null],
+    ]) {
       const ratio = median(watched.map((s) => s[kind])) / median(alone.map((s) => s[kind]));
       row(`recorded program, watched to not watched, ${name}`, ratio, 'ratio', bar);
     }

@@ -5,11 +5,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import {
-  apiFunctions, apiTree, checkSums, focused, functions, METRICS, tree,
+  apiFunctions,
+  apiTree,
+  checkSums,
+  focused,
+  functions,
+  METRICS,
+  tree,
 } from './lib/expect.mjs';
-import {
-  info, memhawk, report, rfc3339, run, Stepped, Viewer,
-} from './lib/harness.mjs';
+import { info, memhawk, report, rfc3339, run, Stepped, Viewer } from './lib/harness.mjs';
 
 // The plan, and live bytes and blocks after each line, by hand. `hold` writes one snapshot more,
 // while it holds. Metrics at the end: see CUMULATIVE.
@@ -39,24 +43,43 @@ const viewer = await Viewer.open(program.path);
 const { id } = await viewer.process(program.pid, SNAPSHOTS);
 const path = program.path;
 
-const CHOICES = METRICS.flatMap((metric) => ['function', 'line'].map((granularity) => ({ metric, granularity })));
+const CHOICES = METRICS.flatMap((metric) =>
+  ['function', 'line'].map((granularity) => ({ metric, granularity })),
+);
 async function compareWith(reported, selection) {
   for (const { metric, granularity } of CHOICES) {
     const query = { id, ...selection, metric, granularity };
     const table = await viewer.json('functions', { ...query, limit: 10000 });
-    assert.deepEqual(apiFunctions(table, granularity), functions(reported, metric, granularity), metric);
+    assert.deepEqual(
+      apiFunctions(table, granularity),
+      functions(reported, metric, granularity),
+      metric,
+    );
     assert.equal(table.row_count, table.rows.label.length);
     for (const inverted of [false, true]) {
-      const flame = await viewer.json('flame', { ...query, inverted: Number(inverted), limit: 250000 });
-      assert.deepEqual(apiTree(flame, granularity), tree(reported, metric, { granularity, inverted }), metric);
+      const flame = await viewer.json('flame', {
+        ...query,
+        inverted: Number(inverted),
+        limit: 250000,
+      });
+      assert.deepEqual(
+        apiTree(flame, granularity),
+        tree(reported, metric, { granularity, inverted }),
+        metric,
+      );
       assert.equal(flame.node_count, flame.nodes.label.length);
       checkSums(flame);
       for (const all of METRICS) {
         const member = all.replace('-', '_');
-        const sum = reported.sum.added ? [reported.sum.added[member], reported.sum.removed[member]]
+        const sum = reported.sum.added
+          ? [reported.sum.added[member], reported.sum.removed[member]]
           : [reported.sum[member]];
         assert.deepEqual(flame.totals[all], sum, all);
-        assert.deepEqual(flame.nodes.metrics[all].map((side) => side[0]), sum, all);
+        assert.deepEqual(
+          flame.nodes.metrics[all].map((side) => side[0]),
+          sum,
+          all,
+        );
       }
     }
   }
@@ -66,7 +89,8 @@ const tests = {
   async timeline() {
     const line = await viewer.json('timeline', { id });
     assert.equal(line.snapshots, SNAPSHOTS);
-    const live = PLAN.map(([, bytes]) => bytes), blocks = PLAN.map(([, , count]) => count);
+    const live = PLAN.map(([, bytes]) => bytes),
+      blocks = PLAN.map(([, , count]) => count);
     live.splice(3, 0, HELD);
     blocks.splice(3, 0, HELD_COUNT);
     assert.deepEqual(line.live_bytes, live);
@@ -93,7 +117,10 @@ const tests = {
     assert.ok(few.live_bytes.includes(HELD));
     const part = await viewer.json('timeline', { id, from: at[4], to: at[8] });
     assert.equal(part.snapshots, 4); // the snapshot of line 4 was just before
-    assert.deepEqual(part.live_bytes, PLAN.slice(5, 9).map(([, bytes]) => bytes));
+    assert.deepEqual(
+      part.live_bytes,
+      PLAN.slice(5, 9).map(([, bytes]) => bytes),
+    );
   },
 
   async moments() {
@@ -178,15 +205,30 @@ const tests = {
   },
 
   async focus() {
-    const flame = await viewer.json('flame', { id, mode: 'moment', at: 'end', metric: 'total-count' });
+    const flame = await viewer.json('flame', {
+      id,
+      mode: 'moment',
+      at: 'end',
+      metric: 'total-count',
+    });
     const reported = report(path, '--at', 'end');
     for (const name of ['nest', 'obey', 'cache_put', 'main']) {
       const index = flame.labels.function.indexOf(name);
       const key = `${name}|${flame.labels.module[index]}`;
       for (const direction of ['callers', 'callees']) {
-        const part = await viewer.json('flame', { id, mode: 'moment', at: 'end', metric: 'total-count',
-          focus: flame.labels.id[index], direction });
-        assert.deepEqual(apiTree(part), focused(reported, 'total-count', key, direction), `${direction} of ${name}`);
+        const part = await viewer.json('flame', {
+          id,
+          mode: 'moment',
+          at: 'end',
+          metric: 'total-count',
+          focus: flame.labels.id[index],
+          direction,
+        });
+        assert.deepEqual(
+          apiTree(part),
+          focused(reported, 'total-count', key, direction),
+          `${direction} of ${name}`,
+        );
       }
     }
   },
@@ -217,7 +259,13 @@ const tests = {
     // A pinned label is there though it is small.
     const { labels } = await viewer.json('functions', { id, mode: 'moment', at: 'end' });
     const pin = labels.id[labels.function.indexOf('nest')];
-    const pinned = await viewer.json('series', { id, by: 'self', metric: 'live-bytes', top: 1, pin });
+    const pinned = await viewer.json('series', {
+      id,
+      by: 'self',
+      metric: 'live-bytes',
+      top: 1,
+      pin,
+    });
     const one = pinned.series.find((s) => pinned.labels.function[s.label] === 'nest');
     assert.equal(one.pinned, true);
     assert.equal(one.value.at(-1), 240);
@@ -225,14 +273,21 @@ const tests = {
 
   async compare() {
     const other = new Stepped(); // a second file: more cache, no index, a function of its own
-    for (const line of ['cache 150', 'requests 5', 'nest 5', 'exec', 'reap']) await other.step(line);
+    for (const line of ['cache 150', 'requests 5', 'nest 5', 'exec', 'reap'])
+      await other.step(line);
     await other.end();
     const both = await Viewer.open(path, other.path);
-    const first = await both.process(program.pid, SNAPSHOTS), second = await both.process(other.pid, 5);
+    const first = await both.process(program.pid, SNAPSHOTS),
+      second = await both.process(other.pid, 5);
     const cases = [
-      [{ id: first.id, at: at[2], id2: first.id, at2: at[9] },
-        [path, '--from', rfc3339(at[2]), '--to', rfc3339(at[9])]],
-      [{ id: first.id, at: 'peak', id2: second.id, at2: 'peak' }, [path, other.path, '--at', 'peak']],
+      [
+        { id: first.id, at: at[2], id2: first.id, at2: at[9] },
+        [path, '--from', rfc3339(at[2]), '--to', rfc3339(at[9])],
+      ],
+      [
+        { id: first.id, at: 'peak', id2: second.id, at2: 'peak' },
+        [path, other.path, '--at', 'peak'],
+      ],
       [{ id: first.id, at: 'end', id2: second.id, at2: 'end' }, [path, other.path, '--at', 'end']],
     ];
     for (const [query, args] of cases) {
@@ -240,15 +295,23 @@ const tests = {
         const diff = JSON.parse(memhawk('diff', ...args, '--metric', metric, '--format', 'json'));
         const answer = await both.json('compare', { ...query, metric });
         const value = (side) => side?.values[metric.replace('-', '_')] ?? 0;
-        const wanted = diff.rows.map((row) => `${row.kind} ${row.match} ${row.change} ${value(row.before)} ${value(row.after)} ` +
-          (row.after ?? row.before).frames.map((f) => f.function).join(' < '));
-        const got = answer.rows.map((row) => `${row.kind} ${row.match} ${row.change} ${row.before} ${row.after} ` +
-          row.frames.map((f) => answer.labels.function[f]).join(' < '));
+        const wanted = diff.rows.map(
+          (row) =>
+            `${row.kind} ${row.match} ${row.change} ${value(row.before)} ${value(row.after)} ` +
+            (row.after ?? row.before).frames.map((f) => f.function).join(' < '),
+        );
+        const got = answer.rows.map(
+          (row) =>
+            `${row.kind} ${row.match} ${row.change} ${row.before} ${row.after} ` +
+            row.frames.map((f) => answer.labels.function[f]).join(' < '),
+        );
         assert.deepEqual(got.sort(), wanted.sort(), `${args[1]} ${metric}`);
         assert.equal(answer.row_count, diff.rows.length);
         assert.deepEqual(answer.sides, ['before', 'after']);
-        assert.deepEqual(answer.nodes.total.map((side) => side[0]),
-          [diff.before.values, diff.after.values].map((v) => v[metric.replace('-', '_')]));
+        assert.deepEqual(
+          answer.nodes.total.map((side) => side[0]),
+          [diff.before.values, diff.after.values].map((v) => v[metric.replace('-', '_')]),
+        );
         checkSums(answer);
       }
     }
@@ -260,9 +323,21 @@ const tests = {
     assert.equal(windows.length, 1);
     const [window] = windows;
     // Four iterations: three blocks of 40 bytes, two of them given back.
-    const expected = { name: 'load', scope: 'thread', iterations: 4, unfinished: 0, allocations: 12,
-      bytes: 480, frees: 8, freed_bytes: 320, temporary: 0, peak_bytes: 120, stacks: 3 };
-    for (const [member, value] of Object.entries(expected)) assert.equal(window[member], value, member);
+    const expected = {
+      name: 'load',
+      scope: 'thread',
+      iterations: 4,
+      unfinished: 0,
+      allocations: 12,
+      bytes: 480,
+      frees: 8,
+      freed_bytes: 320,
+      temporary: 0,
+      peak_bytes: 120,
+      stacks: 3,
+    };
+    for (const [member, value] of Object.entries(expected))
+      assert.equal(window[member], value, member);
     assert.deepEqual(window.per_iteration.allocations, [3, 3, 3]);
     assert.deepEqual(window.per_iteration.bytes, [120, 120, 120]);
     const reported = report(path, '--window', 'load');
@@ -270,26 +345,53 @@ const tests = {
     for (const metric of METRICS.filter((m) => m !== 'overhead')) {
       const query = { id, mode: 'window', window: 'load', metric };
       assert.deepEqual(apiTree(await viewer.json('flame', query)), tree(reported, metric));
-      assert.deepEqual(apiFunctions(await viewer.json('functions', query)), functions(reported, metric));
+      assert.deepEqual(
+        apiFunctions(await viewer.json('functions', query)),
+        functions(reported, metric),
+      );
     }
     assert.equal((await viewer.fetch('flame', { id, mode: 'window', window: 'none' })).status, 404);
   },
 
   async process() {
-    const detail = await viewer.json('process', { id }), said = info(path);
-    const equal = { name: 'stepped', pid: program.pid, parent: process.pid, state: 'running', end: null,
-      snapshots: SNAPSHOTS, live_bytes: 137600, peak_bytes: HELD, damaged: false, forked: false,
-      full_path: said.process.path, host: said.process.host, arguments: said.process.arguments,
-      interval_ms: 3600000, unwind: 'cfi', writer: said.recorder.writer, file_bytes: said.file_bytes,
-      allocator: said.process.allocator, warning: null };
-    for (const [member, value] of Object.entries(equal)) assert.deepEqual(detail[member], value, member);
+    const detail = await viewer.json('process', { id }),
+      said = info(path);
+    const equal = {
+      name: 'stepped',
+      pid: program.pid,
+      parent: process.pid,
+      state: 'running',
+      end: null,
+      snapshots: SNAPSHOTS,
+      live_bytes: 137600,
+      peak_bytes: HELD,
+      damaged: false,
+      forked: false,
+      full_path: said.process.path,
+      host: said.process.host,
+      arguments: said.process.arguments,
+      interval_ms: 3600000,
+      unwind: 'cfi',
+      writer: said.recorder.writer,
+      file_bytes: said.file_bytes,
+      allocator: said.process.allocator,
+      warning: null,
+    };
+    for (const [member, value] of Object.entries(equal))
+      assert.deepEqual(detail[member], value, member);
     assert.ok(Math.abs(detail.start - said.process.start_ns / 1000) <= 1); // ns do not fit a double
     assert.deepEqual(detail.losses, {});
-    assert.deepEqual(detail.marks.map((mark) => mark.text), ['half way']);
+    assert.deepEqual(
+      detail.marks.map((mark) => mark.text),
+      ['half way'],
+    );
     assert.ok(detail.marks[0].time > at[6] && detail.marks[0].time <= at[7]);
-    for (const metric of METRICS) assert.equal(detail.metrics[metric], said.run.last[metric.replace('-', '_')]);
-    assert.deepEqual(detail.modules.map((m) => `${m.path} ${m.build_id} ${m.symbols}`).sort(),
-      said.modules.map((m) => `${m.path} ${m.build_id} ${m.names}`).sort());
+    for (const metric of METRICS)
+      assert.equal(detail.metrics[metric], said.run.last[metric.replace('-', '_')]);
+    assert.deepEqual(
+      detail.modules.map((m) => `${m.path} ${m.build_id} ${m.symbols}`).sort(),
+      said.modules.map((m) => `${m.path} ${m.build_id} ${m.names}`).sort(),
+    );
     assert.equal(detail.coverage.live_bytes, 137600);
     assert.equal(detail.coverage.usable_bytes, 137600 + said.run.last.overhead);
     assert.equal(detail.coverage.rss_bytes, said.run.rss_bytes);
@@ -298,14 +400,27 @@ const tests = {
 
   async downloads() {
     const { formats } = await viewer.json('process', { id });
-    assert.deepEqual(formats.map((f) => f.name).filter((name) => name !== 'binpb').sort(),
-      ['folded', 'heaptrack', 'html', 'json', 'pprof', 'speedscope', 'text']);
+    assert.deepEqual(
+      formats
+        .map((f) => f.name)
+        .filter((name) => name !== 'binpb')
+        .sort(),
+      ['folded', 'heaptrack', 'html', 'json', 'pprof', 'speedscope', 'text'],
+    );
     const selections = [
       [{}, []],
-      [{ mode: 'moment', at: at[5], metric: 'live-count' }, ['--at', rfc3339(at[5]), '--metric', 'live-count']],
-      [{ mode: 'between', from: at[2], to: at[9], granularity: 'line' },
-        ['--from', rfc3339(at[2]), '--to', rfc3339(at[9]), '--granularity', 'line']],
-      [{ mode: 'window', window: 'load', metric: 'total-count' }, ['--window', 'load', '--metric', 'total-count']],
+      [
+        { mode: 'moment', at: at[5], metric: 'live-count' },
+        ['--at', rfc3339(at[5]), '--metric', 'live-count'],
+      ],
+      [
+        { mode: 'between', from: at[2], to: at[9], granularity: 'line' },
+        ['--from', rfc3339(at[2]), '--to', rfc3339(at[9]), '--granularity', 'line'],
+      ],
+      [
+        { mode: 'window', window: 'load', metric: 'total-count' },
+        ['--window', 'load', '--metric', 'total-count'],
+      ],
       [{ mode: 'moment', at: 'end', filter: 'nest' }, ['--at', 'end', '--filter', 'nest']],
     ];
     for (const [query, args] of selections) {
@@ -315,7 +430,10 @@ const tests = {
         const answer = await viewer.fetch('download', { id, ...query, format: name });
         const body = Buffer.from(await answer.arrayBuffer());
         assert.equal(answer.status, 200, `${name} ${args}: ${body}`);
-        assert.ok(body.equals(memhawk('report', path, '--format', name, ...args)), `${name} ${args}`);
+        assert.ok(
+          body.equals(memhawk('report', path, '--format', name, ...args)),
+          `${name} ${args}`,
+        );
         const disposition = answer.headers.get('content-disposition');
         assert.match(disposition, /^attachment; filename=/);
         assert.ok(disposition.includes('.' + extension), `${disposition}: ${extension}`);

@@ -9,14 +9,25 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { options } from './harness.mjs';
 
-export const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-  .find((path) => existsSync(path));
+export const executablePath = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => existsSync(path));
 
 export function launch() {
   return chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
-      '--disable-background-networking', '--disable-component-update', '--lang=en-US'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-sync',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--lang=en-US',
+    ],
   });
 }
 
@@ -32,12 +43,14 @@ function watchCanvases() {
       open.set(canvas, entry);
       log.push(entry);
       // The frame that shows it begins after this one's callbacks.
-      requestAnimationFrame(() => requestAnimationFrame((time) => {
-        const box = canvas.closest?.('[data-testid], .flame-graph');
-        entry.where = box ? box.getAttribute('data-testid') ?? 'flame-graph' : '';
-        entry.frame = Math.max(time, entry.at);
-        open.delete(canvas);
-      }));
+      requestAnimationFrame(() =>
+        requestAnimationFrame((time) => {
+          const box = canvas.closest?.('[data-testid], .flame-graph');
+          entry.where = box ? (box.getAttribute('data-testid') ?? 'flame-graph') : '';
+          entry.frame = Math.max(time, entry.at);
+          open.delete(canvas);
+        }),
+      );
     }
     entry.calls++;
   };
@@ -57,13 +70,18 @@ function watchCanvases() {
 
 export async function openPage(browser, url, look = {}) {
   const { watch = false, ...rest } = look;
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US', ...rest });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    locale: 'en-US',
+    ...rest,
+  });
   const page = await context.newPage();
   const { host } = new URL(url);
   page.problems = [];
   page.on('pageerror', (error) => page.problems.push(String(error)));
   page.on('console', (message) => {
-    if (message.type() === 'error') page.problems.push(`console: ${message.text()} ${message.location().url}`);
+    if (message.type() === 'error')
+      page.problems.push(`console: ${message.text()} ${message.location().url}`);
   });
   page.on('request', (request) => {
     const asked = new URL(request.url());
@@ -86,14 +104,18 @@ export async function closePage(page, allowed = null) {
   assert.deepEqual(rest, []);
 }
 
-export const frames = (page) => page.evaluate(() => new Promise((done) => {
-  requestAnimationFrame(() => requestAnimationFrame(() => done()));
-}));
+export const frames = (page) =>
+  page.evaluate(
+    () =>
+      new Promise((done) => {
+        requestAnimationFrame(() => requestAnimationFrame(() => done()));
+      }),
+  );
 
 export async function picture(page, name) {
   if (options.pictures) await page.screenshot({ path: join(options.pictures, `${name}.png`) });
 }
 
 /** Pixels by which the page can be scrolled sideways. */
-export const sideways = (page) => page.evaluate(() =>
-  document.documentElement.scrollWidth - document.documentElement.clientWidth);
+export const sideways = (page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

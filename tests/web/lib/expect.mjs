@@ -4,7 +4,14 @@
 // once. Keys are texts, so that they compare with assert.deepEqual.
 import { basename } from 'node:path';
 
-export const METRICS = ['live-bytes', 'live-count', 'total-bytes', 'total-count', 'temporary', 'overhead'];
+export const METRICS = [
+  'live-bytes',
+  'live-count',
+  'total-bytes',
+  'total-count',
+  'temporary',
+  'overhead',
+];
 const member = (metric) => metric.replace('-', '_');
 
 /** Figures of one stack or sum, one a side. */
@@ -21,7 +28,7 @@ function keyOf(frame, granularity) {
     : `${nameOf(frame)}|${frame.module}`;
 }
 
-/** Frames from the allocating function on: `operator new` and its like stand for no one's memory. */
+/** Frames from the allocating function on: `operator new` and its like own no memory. */
 const framesOf = (stack) => stack.frames.slice(stack.site ?? 0);
 
 const add = (a, b) => (a ? a.map((x, i) => x + b[i]) : [...b]);
@@ -37,14 +44,20 @@ export function tree(report, metric, { granularity = 'function', inverted = fals
     if (self) node.self = add(node.self, values);
     nodes.set(path, node);
   };
-  put('', sides(report.sum, metric).map(() => 0), false);
+  put(
+    '',
+    sides(report.sum, metric).map(() => 0),
+    false,
+  );
   for (const stack of report.stacks) {
     const values = sides(stack, metric);
     if (nothing(values)) continue;
     const labels = framesOf(stack).map((f) => keyOf(f, granularity));
     if (!inverted) labels.reverse();
     put('', values, labels.length === 0);
-    labels.forEach((_, i) => put(labels.slice(0, i + 1).join(' > '), values, i + 1 === labels.length));
+    labels.forEach((_, i) =>
+      put(labels.slice(0, i + 1).join(' > '), values, i + 1 === labels.length),
+    );
   }
   return Object.fromEntries([...nodes].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -70,11 +83,16 @@ export function functions(report, metric, granularity = 'function') {
 export function focused(report, metric, label, direction) {
   const stacks = [];
   for (const stack of report.stacks) {
-    const frames = framesOf(stack), keys = frames.map((f) => keyOf(f, 'function'));
-    const outermost = keys.lastIndexOf(label), innermost = keys.indexOf(label);
+    const frames = framesOf(stack),
+      keys = frames.map((f) => keyOf(f, 'function'));
+    const outermost = keys.lastIndexOf(label),
+      innermost = keys.indexOf(label);
     if (innermost < 0) continue;
-    stacks.push({ ...stack, site: 0, frames: direction === 'callees' ? frames.slice(0, outermost + 1)
-      : frames.slice(innermost) });
+    stacks.push({
+      ...stack,
+      site: 0,
+      frames: direction === 'callees' ? frames.slice(0, outermost + 1) : frames.slice(innermost),
+    });
   }
   return tree({ sum: report.sum, stacks }, metric, { inverted: direction === 'callers' });
 }
@@ -88,25 +106,34 @@ export function labelKey(labels, index, granularity = 'function') {
 
 export function apiTree(answer, granularity = 'function') {
   const { nodes, labels } = answer;
-  const path = [], all = {};
+  const path = [],
+    all = {};
   nodes.label.forEach((label, i) => {
     const level = nodes.level[i];
     path.length = Math.max(level - 1, 0);
     if (level > 0) path.push(label >= 0 ? labelKey(labels, label, granularity) : `(${label})`);
     const key = path.join(' > ');
     if (key in all) throw new Error(`two nodes are ${key}`);
-    all[key] = { total: nodes.total.map((side) => side[i]), self: nodes.self.map((side) => side[i]) };
+    all[key] = {
+      total: nodes.total.map((side) => side[i]),
+      self: nodes.self.map((side) => side[i]),
+    };
   });
-  const sorted = Object.entries(all).filter(([key, n]) => key === '' || !nothing(n.total))
+  const sorted = Object.entries(all)
+    .filter(([key, n]) => key === '' || !nothing(n.total))
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(sorted);
 }
 
 export function apiFunctions(answer, granularity = 'function') {
   const { rows, labels } = answer;
-  const all = rows.label.map((label, i) => [labelKey(labels, label, granularity),
-    { self: rows.self.map((side) => side[i]), total: rows.total.map((side) => side[i]) }]);
-  return Object.fromEntries(all.filter(([, row]) => !nothing(row.total)).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const all = rows.label.map((label, i) => [
+    labelKey(labels, label, granularity),
+    { self: rows.self.map((side) => side[i]), total: rows.total.map((side) => side[i]) },
+  ]);
+  return Object.fromEntries(
+    all.filter(([, row]) => !nothing(row.total)).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }
 
 /** Each node is its own value and its children; children lie largest first. Throws otherwise. */
@@ -122,7 +149,8 @@ export function checkSums(answer) {
       parents.push(i);
     }
     for (let i = 0; i < count; i++) {
-      if (sum[i] !== total[i]) throw new Error(`node ${i}, side ${side}: ${sum[i]} is not ${total[i]}`);
+      if (sum[i] !== total[i])
+        throw new Error(`node ${i}, side ${side}: ${sum[i]} is not ${total[i]}`);
     }
   });
   const all = (i) => nodes.total.reduce((n, side) => n + side[i], 0);
@@ -138,8 +166,8 @@ export function checkSums(answer) {
 }
 
 /**
- * Where the page draws each node of one side: {key, label, level, x0, x1}, x from 0 to 1, the largest
- * child first. Kept apart from the page's own layout, so that a click tests it.
+ * Where the page draws each node of one side: {name, label, level, x0, x1}, x from 0 to 1, the
+ * largest child first. Kept apart from the page's own layout, so that a click tests it.
  */
 export function layout(answer, side = 0) {
   const { nodes, labels } = answer;
@@ -156,8 +184,14 @@ export function layout(answer, side = 0) {
   const rank = (i) => (nodes.label[i] === -2 ? -1 : weight[i]);
   const place = (i, x0, x1) => {
     const label = nodes.label[i];
-    placed.push({ node: i, name: label >= 0 ? labels.function[label] : `(${label})`, label,
-      level: nodes.level[i], x0, x1 });
+    placed.push({
+      node: i,
+      name: label >= 0 ? labels.function[label] : `(${label})`,
+      label,
+      level: nodes.level[i],
+      x0,
+      x1,
+    });
     let at = x0;
     for (const child of [...children[i]].sort((a, b) => rank(b) - rank(a) || a - b)) {
       const width = ((x1 - x0) * weight[child]) / weight[i];

@@ -13,8 +13,12 @@ import { parseArgs } from 'node:util';
 const parsed = parseArgs({
   allowPositionals: true,
   options: {
-    memhawk: { type: 'string' }, library: { type: 'string' }, build: { type: 'string' },
-    pictures: { type: 'string' }, keep: { type: 'boolean' }, quick: { type: 'boolean' },
+    memhawk: { type: 'string' },
+    library: { type: 'string' },
+    build: { type: 'string' },
+    pictures: { type: 'string' },
+    keep: { type: 'boolean' },
+    quick: { type: 'boolean' },
   },
 });
 const given = parsed.values;
@@ -47,26 +51,42 @@ export function newFolder() {
 
 /** The user's environment, less what would make two machines differ; symbols are cached here. */
 export function environment(more = {}) {
-  const kept = Object.entries(process.env).filter(([name]) =>
-    !/^(MEMHAWK_|LD_PRELOAD$|DEBUGINFOD_URLS$|DISPLAY$|WAYLAND_DISPLAY$|BROWSER$)/.test(name));
-  return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', XDG_CACHE_HOME: join(scratch, 'cache'), ...more };
+  const kept = Object.entries(process.env).filter(
+    ([name]) =>
+      !/^(MEMHAWK_|LD_PRELOAD$|DEBUGINFOD_URLS$|DISPLAY$|WAYLAND_DISPLAY$|BROWSER$)/.test(name),
+  );
+  return {
+    ...Object.fromEntries(kept),
+    LC_ALL: 'C.UTF-8',
+    XDG_CACHE_HOME: join(scratch, 'cache'),
+    ...more,
+  };
 }
 
 export function start(command, args, how = {}) {
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: environment(), ...how });
+  const child = spawn(command, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: environment(),
+    ...how,
+  });
   child.stdin?.on('error', () => {}); // it may have ended
   started.add(child);
-  child.ended = new Promise((done) => child.on('exit', (code, signal) => {
-    started.delete(child);
-    done({ code, signal });
-  }));
+  child.ended = new Promise((done) =>
+    child.on('exit', (code, signal) => {
+      started.delete(child);
+      done({ code, signal });
+    }),
+  );
   return child;
 }
 
 export function within(milliseconds, promise, what) {
   let timer;
   const late = new Promise((_, fail) => {
-    timer = setTimeout(() => fail(new Error(`${what}: not within ${milliseconds} ms`)), milliseconds);
+    timer = setTimeout(
+      () => fail(new Error(`${what}: not within ${milliseconds} ms`)),
+      milliseconds,
+    );
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
@@ -89,16 +109,24 @@ export class Stepped {
   constructor(folder = newFolder(), more = {}, executable = options.stepped) {
     this.folder = folder;
     this.child = start(executable, [], {
-      env: environment({ LD_PRELOAD: options.library, MEMHAWK_OUTPUT: folder,
-        MEMHAWK_INTERVAL_MS: '3600000', ...more }),
+      env: environment({
+        LD_PRELOAD: options.library,
+        MEMHAWK_OUTPUT: folder,
+        MEMHAWK_INTERVAL_MS: '3600000',
+        ...more,
+      }),
     });
     this.lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
   }
 
-  get pid() { return this.child.pid; }
+  get pid() {
+    return this.child.pid;
+  }
 
   get path() {
-    const mine = readdirSync(this.folder).find((name) => name.endsWith(`_${this.pid}_protobuf.binpb`));
+    const mine = readdirSync(this.folder).find((name) =>
+      name.endsWith(`_${this.pid}_protobuf.binpb`),
+    );
     return join(this.folder, mine ?? `memhawk_stepped_${this.pid}_protobuf.binpb`);
   }
 
@@ -167,7 +195,10 @@ export class Viewer {
   /** The process with this pid, when it has at least SNAPSHOTS and all names have come. */
   async process(pid, snapshots = 0) {
     const row = await until(`process ${pid} with ${snapshots} snapshots`, async () =>
-      (await this.json('processes')).processes.find((p) => p.pid === pid && p.snapshots >= snapshots));
+      (await this.json('processes')).processes.find(
+        (p) => p.pid === pid && p.snapshots >= snapshots,
+      ),
+    );
     await until('names', async () => {
       const { symbols } = await this.json('process', { id: row.id });
       return symbols.done === symbols.total;
@@ -186,10 +217,13 @@ export class Viewer {
 export function memhawk(...args) {
   return execFileSync(options.memhawk, args, { env: environment(), maxBuffer: 1 << 30 });
 }
-export const report = (path, ...args) => JSON.parse(memhawk('report', path, '--format', 'json', ...args));
+export const report = (path, ...args) =>
+  JSON.parse(memhawk('report', path, '--format', 'json', ...args));
 export const info = (path) => JSON.parse(memhawk('info', '--json', path));
-export const profilesIn = (folder) => readdirSync(folder).filter((name) => name.endsWith('.binpb'))
-  .map((name) => join(folder, name));
+export const profilesIn = (folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.binpb'))
+    .map((name) => join(folder, name));
 
 /** RFC 3339 with nanoseconds: the end of this microsecond, as the API means a time. */
 export function rfc3339(us) {
@@ -199,7 +233,8 @@ export function rfc3339(us) {
 
 /** Runs {name: async function} in order; the exit status says whether all passed. */
 export async function run(tests, after = async () => {}, say = console.log) {
-  let passed = 0, failed = 0;
+  let passed = 0,
+    failed = 0;
   try {
     for (const [name, test] of Object.entries(tests)) {
       if (wanted.length && !wanted.includes(name)) continue;
