@@ -4,13 +4,15 @@
  *
  * Ids are given in order of first use, so the low bits of the id index the table nearly without
  * collisions; linear probing does the rest. The table is the owner's alone (the collector reaches
- * slots through Stack.first_slot), so it is simply replaced when it grows.
+ * slots through Stack.first_slot), so it is simply replaced when it grows; before the old one goes,
+ * because a fork by another thread may come at any moment.
  *
  * All look-ups of free states are compare-and-swap on `owner`: usable in signal handlers.
  */
 #include "runtime/thread.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "base/sys.h"
@@ -149,12 +151,26 @@ size_t thread_reap(uint32_t pid)
     return alive;
 }
 
+/* What is remembered for speed only: its owner in the parent may have been amid a change, and pages
+ * are not copied all at one moment. */
+static void thread_forget(Thread *thread)
+{
+    memset(thread->recent, 0, (thread->recent_mask + 1) * sizeof(RecentSlot));
+    if (!thread->unwind)
+        return;
+    memset(thread->unwind, 0, sizeof(*thread->unwind)); /* the log counts for nothing without */
+    unwind_thread_init(thread->unwind, runtime.config.depth,
+                       runtime.config.unwind == CONFIG_UNWIND_FP);
+}
+
 void thread_after_fork(void)
 {
     for (size_t i = 0; i < thread_count(); i++) {
         Thread *thread = thread_get(i);
         if (!thread)
             continue;
+        thread_forget(thread);
+        thread->push_above = thread->room_up = thread->room_down = 0; /* the child's sum has it */
         thread->window_count = 0;
         thread_release(thread);
     }
@@ -191,10 +207,14 @@ static void recent_grow(Thread *thread, uint32_t cells)
     RecentSlot *fresh = arena_map(ARENA_THREADS, cells * sizeof(RecentSlot));
     if (!fresh)
         return;
-    if (thread->recent_mask >= FIRST_RECENT)
-        arena_unmap(ARENA_THREADS, thread->recent, (thread->recent_mask + 1) * sizeof(RecentSlot));
+    RecentSlot *old = thread->recent;
+    uint32_t old_mask = thread->recent_mask;
     thread->recent = fresh;
+    atomic_signal_fence(memory_order_seq_cst);
     thread->recent_mask = cells - 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (old_mask >= FIRST_RECENT)
+        arena_unmap(ARENA_THREADS, old, (old_mask + 1) * sizeof(RecentSlot));
 }
 
 static bool ids_grow(Thread *thread)
@@ -206,9 +226,12 @@ static bool ids_grow(Thread *thread)
     for (uint32_t at = 0; at < cells; at++)
         if (thread->ids[at])
             ids_set(fresh, cells * 2 - 1, thread->ids[at]);
-    arena_unmap(ARENA_THREADS, thread->ids, (size_t)cells * sizeof(Slot *));
+    Slot **old = thread->ids;
     thread->ids = fresh;
+    atomic_signal_fence(memory_order_seq_cst);
     thread->ids_mask = cells * 2 - 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    arena_unmap(ARENA_THREADS, old, (size_t)cells * sizeof(Slot *));
     recent_grow(thread, cells);
     return true;
 }
