@@ -151,6 +151,12 @@ static void drain_pending(void)
     }
 }
 
+void drain_kept(int64_t live)
+{
+    atomic_store_explicit(&runtime.captured_bytes, live, memory_order_relaxed);
+    atomic_store_explicit(&runtime.lowest_bytes, live, memory_order_relaxed);
+}
+
 static void peak_encode(void)
 {
     DrainState *state = &drain_state;
@@ -161,6 +167,11 @@ static void peak_encode(void)
     state->peak.failed = false;
     drain_encode_changed(&state->peak);
     state->peak_valid = !state->peak.failed;
+    if (state->peak_valid)
+        return;
+    /* No memory: that much is not written, and whatever comes may be kept. */
+    atomic_fetch_add(&runtime.loss_write, state->changed_count * sizeof(Sums));
+    drain_kept(0);
 }
 
 void drain_run(void)
@@ -172,12 +183,6 @@ void drain_run(void)
 int64_t drain_live_bytes(void)
 {
     return (int64_t)(drain_state.total.alloc_bytes - drain_state.total.free_bytes);
-}
-
-void drain_kept(int64_t live)
-{
-    atomic_store_explicit(&runtime.captured_bytes, live, memory_order_relaxed);
-    atomic_store_explicit(&runtime.lowest_bytes, live, memory_order_relaxed);
 }
 
 void drain_capture(void)

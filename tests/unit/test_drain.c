@@ -238,6 +238,19 @@ static void test_capture(void **state)
     assert_false(drain_state.peak_valid);
     drain_run();
     assert_false(drain_state.peak_valid);
+
+    /* Without memory for it the peak is lost, and that is counted; a lower one will do. */
+    record(thread, a, 70);
+    drain_capture();
+    assert_true(atomic_load(&runtime.captured_bytes) > 0);
+    drain_state.peak = (WireBuffer){.grow = drain_grow};
+    uint64_t lost = atomic_load(&runtime.loss_write);
+    arena_fail_at(1);
+    drain_run();
+    arena_fail_at(0);
+    assert_false(drain_state.peak_valid);
+    assert_int_equal(atomic_load(&runtime.captured_bytes), 0);
+    assert_int_equal(atomic_load(&runtime.loss_write), lost + sizeof(Sums));
     thread_release(thread);
 }
 
