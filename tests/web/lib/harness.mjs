@@ -40,7 +40,10 @@ export const scratch = mkdtempSync(join(tmpdir(), 'memhawk-web-'));
 const started = new Set();
 let folders = 0;
 // Also when the script fails before its first test, or is ended from outside: nothing stays behind.
-process.on('exit', () => started.forEach((child) => child.kill('SIGKILL')));
+process.on('exit', () => {
+  started.forEach((child) => child.kill('SIGKILL'));
+  if (!given.keep) rmSync(scratch, { recursive: true, force: true });
+});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 
 export function newFolder() {
