@@ -42,6 +42,7 @@ __asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
 Runtime runtime;
 static Sums inherited;
 static bool started;             /* the constructor has run */
+static const Thread *forked_by;  /* MODE_FORKED: the state of the thread that forked, or NULL */
 static const char *boot_failure; /* NULL: none, or not worth a word */
 
 uint64_t runtime_now_ns(void)
@@ -256,6 +257,7 @@ static void after_fork_in_child(void)
     thread_current = &thread_none;
     if (atomic_load(&runtime.mode) != MODE_ON || thread_owner == THREAD_BYPASS)
         return;
+    forked_by = thread_owner;
     thread_owner = NULL;
     atomic_store(&runtime.mode, MODE_FORKED);
 }
@@ -268,7 +270,7 @@ void runtime_boot_child(void)
     runtime.pid = raw_pid();
     unwind_after_fork();
     stacks_after_fork();
-    thread_after_fork();
+    thread_after_fork(forked_by);
     collector_after_fork();
     writer_after_fork();
     windows_after_fork();

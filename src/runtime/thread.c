@@ -163,13 +163,14 @@ static void thread_forget(Thread *thread)
                        runtime.config.unwind == CONFIG_UNWIND_FP);
 }
 
-void thread_after_fork(void)
+void thread_after_fork(const Thread *own)
 {
     for (size_t i = 0; i < thread_count(); i++) {
         Thread *thread = thread_get(i);
         if (!thread)
             continue;
-        thread_forget(thread);
+        if (thread != own)
+            thread_forget(thread);
         thread->push_above = thread->room_up = thread->room_down = 0; /* the child's sum has it */
         thread->window_count = 0;
         thread_release(thread);

@@ -186,7 +186,9 @@ static void test_fork(void **state)
     thread_get(3)->push_above = 500;
     thread_get(3)->room_up = 100;
     *thread_recent(thread_get(0), 0x77) = (RecentSlot){0x77, slot_at(1)};
-    thread_after_fork();
+    *thread_recent(thread_get(1), 0x77) = (RecentSlot){0x77, slot_at(1)};
+    thread_after_fork(thread_get(1));
+    assert_ptr_equal(thread_recent(thread_get(1), 0x77)->slot, slot_at(1)); /* the child's own */
     assert_int_equal(thread_delta(thread_get(3)), 0);      /* is in the child's live sum already */
     assert_null(thread_recent(thread_get(0), 0x77)->slot); /* may be half of another's */
     for (size_t i = 0; i < thread_count(); i++)
