@@ -17,8 +17,9 @@ typedef struct ViewOptions {
     uint64_t from_ns, to_ns;
     const char *filter; /* POSIX ERE, case-sensitive, on function names and module paths: keeps
                          * stacks with a matching frame; NULL: all */
-    bool inverted;      /* the other direction than the format's own */
-    bool collapse;      /* direct recursion shown as one frame, "f (x12)"; sums unchanged */
+    uint64_t filter_limit_ns; /* CPU time that it may take, else -ETIME; 0: any */
+    bool inverted;            /* the other direction than the format's own */
+    bool collapse;            /* direct recursion shown as one frame, "f (x12)"; sums unchanged */
     bool color;
     bool ascii;     /* text: no box drawing (locale is not UTF-8) */
     bool full;      /* text: long chains of callers are not cut */
@@ -34,7 +35,8 @@ typedef struct ViewOptions {
 /*
  * On success *ret_view owns its stacks until view_done() and borrows profile, labels, symbolizer
  * and the strings of the options. labels_update() must have been called. -EINVAL: the filter is not
- * a regular expression (view_filter_error() says why); -ENOENT: there is no snapshot; -ENOMEM.
+ * a regular expression (view_filter_error() says why); -ETIME: it took longer than it may; -ENOENT:
+ * there is no snapshot; -ENOMEM.
  */
 int view_build(const Profile *profile, const Labels *labels, const ViewOptions *options,
                View *ret_view);
@@ -43,8 +45,10 @@ void view_done(View *view);
 /* The message of regcomp() for a filter that view_build() refused; "" when the filter is good. */
 void view_filter_error(const char *filter, char *ret_message, size_t capacity);
 
-/* (*ret_matches)[label]: whether its function or module matches; to be freed. -EINVAL, -ENOMEM. */
-int view_filter_labels(const Labels *labels, const char *filter, bool **ret_matches);
+/* (*ret_matches)[label]: whether its function or module matches; to be freed. LIMIT_NS as in
+ * filter_limit_ns, looked at now and then. -EINVAL, -ETIME, -ENOMEM. */
+int view_filter_labels(const Labels *labels, const char *filter, uint64_t limit_ns,
+                       bool **ret_matches);
 
 /* For rows that do not come from a state (windows): sorts by metric and fills the totals of a View
  * whose other fields are set; drops rows with all values 0. */

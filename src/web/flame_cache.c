@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "export/view.h"
+#include "web/filter_cost.h"
 
 enum { STATES = 4 };
 
@@ -148,7 +149,7 @@ static int filter_make(const HubProcess *process, CachedFilter *filter)
 {
     const Labels *labels = process->labels[filter->granularity];
     bool *matches;
-    int r = view_filter_labels(labels, filter->text, &matches);
+    int r = view_filter_labels(labels, filter->text, FILTER_LIMIT_NS, &matches);
     if (r < 0)
         return r;
     filter->chosen = choose_stacks(process, labels, matches);

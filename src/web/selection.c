@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * From the SELECTION parameters of a request to a View. Combinations that make no sense are told,
- * not guessed. A filter is compiled once here to find its faults; expressions that blow up inside
- * regcomp() (nested repetitions) or regexec() (back references) are refused before, as a process is
- * locked while they run. No state.
+ * not guessed. A filter is compiled once here to find its faults; what it may cost is limited
+ * before (filter_cost.h) and while it runs, as the process is locked then. No state.
  */
 #include "web/selection.h"
 
@@ -12,9 +11,8 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "web/filter_cost.h"
 #include "web/query.h"
-
-enum { FILTER_BYTES = 500, FILTER_REPEATS = 1000 };
 
 static const char *const mode_names[] = {
     [SELECTION_PEAK] = "peak",
@@ -40,31 +38,6 @@ static bool parse_mode(const ApiQuery *query, ApiReply *reply, Selection *select
     if (text)
         api_fail(reply, 400, "bad-request", "mode: give moment, peak, between or window");
     return !text;
-}
-
-/* Why an expression would cost too much; NULL: it is fair. */
-static const char *filter_too_dear(const char *filter)
-{
-    unsigned long repeats = 1;
-    if (strlen(filter) > FILTER_BYTES)
-        return "is too long";
-    for (const char *at = filter; *at; at++) {
-        if (*at == '\\' && at[1]) {
-            if (at[1] >= '1' && at[1] <= '9')
-                return "back references are not taken";
-            at++;
-        } else if (*at == '{') {
-            /* "{2,5}" makes five copies, and nested ones multiply */
-            const char *comma = at + 1 + strspn(at + 1, "0123456789");
-            unsigned long low = strtoul(at + 1, NULL, 10);
-            unsigned long high = *comma == ',' ? strtoul(comma + 1, NULL, 10) : 0;
-            unsigned long most = low > high ? low : high;
-            repeats *= most > 1 ? most < FILTER_REPEATS + 1 ? most : FILTER_REPEATS + 1 : 1;
-            if (repeats > FILTER_REPEATS)
-                return "has too many repetitions";
-        }
-    }
-    return NULL;
 }
 
 static bool parse_filter(const ApiQuery *query, ApiReply *reply, Selection *selection)
@@ -156,6 +129,8 @@ static void explain(int code, ApiReply *reply)
 {
     if (code == -ENOENT)
         api_fail(reply, 404, "no-snapshot", "there is no snapshot in this span yet");
+    else if (code == -ETIME)
+        api_fail(reply, 400, "bad-request", "%s", FILTER_TOO_SLOW);
     else
         api_fail(reply, 500, "internal", "%s", strerror(-code));
 }
@@ -167,6 +142,7 @@ bool selection_view(const Selection *selection, const HubProcess *process, ApiRe
         .symbolizer = process->symbolizer,
         .metric = selection->metric,
         .filter = selection->filter,
+        .filter_limit_ns = FILTER_LIMIT_NS,
         .granularity = selection->granularity,
     };
     if (selection->window) {

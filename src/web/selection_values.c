@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "profile/series.h"
+#include "web/filter_cost.h"
 #include "web/flame_cache.h"
 
 static uint64_t time_of(const Profile *profile, int64_t snapshot)
@@ -86,6 +87,8 @@ static bool explain(int code, ApiReply *reply)
 {
     if (code == -ENOENT)
         api_fail(reply, 404, "no-snapshot", "there is no snapshot in this span yet");
+    else if (code == -ETIME)
+        api_fail(reply, 400, "bad-request", "%s", FILTER_TOO_SLOW);
     else if (code < 0)
         api_fail(reply, 500, "internal", "%s", strerror(-code));
     return code >= 0;

@@ -290,6 +290,28 @@ static void test_view_filter(void **state)
     assert_string_equal(message, "");
 }
 
+/* Many labels: the expression is compiled anew on the way, and its time is limited. */
+static void test_filter_of_many_labels(void **state)
+{
+    bool *matches = NULL;
+    size_t hits = 0;
+    (void)state;
+    fake_large(10, 2);
+    size_t count = labels_count(fake_labels());
+    assert_in_range(count, 990, 1010);
+    assert_int_equal(view_filter_labels(fake_labels(), "Function[0-9]*7<.*::call", 0, &matches), 0);
+    for (size_t i = 0; i < count; i++)
+        hits += matches[i];
+    assert_int_equal(hits, 100);
+    free(matches);
+    matches = NULL;
+    assert_int_equal(view_filter_labels(fake_labels(), ".*a.{50}#", 1, &matches), -ETIME);
+    assert_null(matches);
+    View view;
+    const ViewOptions slow = {.at_ns = TIME_LAST, .filter = "a", .filter_limit_ns = 1};
+    assert_int_equal(view_build(fake_profile(), fake_labels(), &slow, &view), -ETIME);
+}
+
 /* Output of an exporter; free(). */
 static char *exported(const Exporter *exporter, ViewOptions options)
 {
@@ -531,14 +553,15 @@ static int done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_names_utf8),
-        cmocka_unit_test(test_names_escaped), cmocka_unit_test(test_names_short),
-        cmocka_unit_test(test_alloc_site),    cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_tree_cut),      cmocka_unit_test(test_view),
-        cmocka_unit_test(test_view_filter),   cmocka_unit_test(test_folded),
-        cmocka_unit_test(test_json),          cmocka_unit_test(test_json_interval),
-        cmocka_unit_test(test_speedscope),    cmocka_unit_test(test_heaptrack_plan),
-        cmocka_unit_test(test_find),          cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_numbers),        cmocka_unit_test(test_names_utf8),
+        cmocka_unit_test(test_names_escaped),  cmocka_unit_test(test_names_short),
+        cmocka_unit_test(test_alloc_site),     cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_tree_cut),       cmocka_unit_test(test_view),
+        cmocka_unit_test(test_view_filter),    cmocka_unit_test(test_filter_of_many_labels),
+        cmocka_unit_test(test_folded),         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_interval),  cmocka_unit_test(test_speedscope),
+        cmocka_unit_test(test_heaptrack_plan), cmocka_unit_test(test_find),
+        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, done);
 }

@@ -98,6 +98,9 @@ static void test_words(void **state)
     }
     assert_non_null(good("filter=^a+(b|c){2,3}[{]{5}$").filter);
     assert_non_null(good("filter=a\\.b\\{9999\\}").filter);
+    assert_non_null(good("filter=a+b+c+d+e+f+g+h+i+j+k+l+").filter); /* a sum, not a product */
+    assert_non_null(good("filter=[^]{900}(]{900}|[[:alpha:]{900}]?x*").filter);
+    assert_non_null(good("filter=(ab|cd){1,100}e{,9}(f{2,})+$").filter);
 }
 
 static void test_refusals(void **state)
@@ -132,6 +135,13 @@ static void test_refusals(void **state)
         {"filter=(a)\\1", "filter:"},
         {"filter=((a{1,100}){1,100}){1,100}", "filter:"},
         {"filter=a{5000}", "filter:"},
+        {"filter=((((((((((a+)+)+)+)+)+)+)+)+)+)+", "filter:"},
+        {"filter=a++++++++++", "filter:"},
+        {"filter=a{9}{9}{9}{9}", "filter:"},
+        {"filter=([a]b{3,}c){,300}", "filter:"},
+        {"filter=((", "filter:"},
+        {"filter=[", "filter:"},
+        {"filter=[[:", "filter:"},
         {"filter=a{99999999999999999999999}", "filter:"},
     };
     (void)state;
