@@ -39,11 +39,11 @@ int model_new(uint64_t memory_max_bytes, Profile **ret_profile)
 void model_damage(Profile *profile, int code, uint64_t offset, const char *format, ...)
 {
     size_t index = profile->damage_count++;
-    ProfileError *damage = &profile->damages[index];
     va_list args;
 
     if (index >= DAMAGES_KEPT)
         return;
+    ProfileError *damage = &profile->damages[index];
     damage->code = code;
     damage->offset = offset;
     va_start(args, format);
