@@ -8,8 +8,7 @@
  * The inline half of unwind_walk(): a remembered walk that still holds, or NULL. No calls, so that
  * a hook can have it without a stack frame of its own. See walk.c for why these reads are safe. It
  * does not look at unwind_epoch: the caller learns of unloaded modules through unwind_on_unload.
- * Walks that depend on the caller's rbp are left to unwind_walk(), and so are chains (walk.h) where
- * the stack differs elsewhere than at the fork.
+ * Walks that depend on the caller's rbp are left to unwind_walk().
  */
 
 /* The first entry from ENTRY on whose word is not on the stack: the first stop at the latest, whose
@@ -63,9 +62,9 @@ static inline __attribute__((always_inline)) UnwindWalk *unwind_remembered(Unwin
         entry = memo_differs(entry);
         if (LIKELY(entry->word == WALK_STOP_WORD))
             break;
-        if (entry != memo->fork)
+        if (!memo->fork)
             return NULL;
-        entry = memo_across(memo, entry);
+        entry = memo_across(memo, entry < memo->fork ? entry : memo->fork);
         memo = memo_next(memo);
         if (UNLIKELY(memo->key != pc))
             return NULL;

@@ -24,14 +24,23 @@
 /* Bytes of a walk with ENTRIES entries in the log. */
 #define LOG_BYTES(entries) (sizeof(Memo) + ((size_t)(entries) + 2) * sizeof(Entry))
 
+static _Atomic uint32_t logs_grown; /* in this process; counted up by any thread */
+
+/* At first. */
 static size_t log_bytes(unsigned max_depth)
 {
     return LOG_WALKS * LOG_BYTES(max_depth) + LOG_SPARE * sizeof(Entry);
 }
 
+static size_t log_full_bytes(unsigned max_depth)
+{
+    size_t first = log_bytes(max_depth);
+    return first > LOG_GROWN_BYTES ? first : LOG_GROWN_BYTES;
+}
+
 size_t unwind_thread_bytes(unsigned max_depth)
 {
-    return sizeof(UnwindThread) + log_bytes(max_depth);
+    return sizeof(UnwindThread) + log_full_bytes(max_depth);
 }
 
 void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_pointers)
@@ -42,6 +51,7 @@ void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_poi
     thread->aux_bytes = (max_depth + LOG_SPARE - 1) * (uint32_t)sizeof(Entry);
     thread->head = thread->tail = thread->lap_end = thread->log;
     thread->log_end = thread->log + log_bytes(max_depth);
+    thread->log_full = thread->log + log_full_bytes(max_depth);
     thread->epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
     thread->epoch_key = rule_epoch_key(thread->epoch);
 }
@@ -52,18 +62,10 @@ void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_poi
 /* The older a walk, the later it stands in its chain: those behind it are gone already. */
 static inline void chain_drop(UnwindThread *thread, const Memo *oldest)
 {
-    Memo *memo = memo_newest(thread, oldest->cell);
-    if (memo == oldest) {
+    if (oldest->newer)
+        oldest->newer->fork = NULL;
+    else if (memo_newest(thread, oldest->cell) == oldest)
         thread->cells[oldest->cell] = 0;
-        return;
-    }
-    while (memo->fork) {
-        Memo *next = memo_next(memo);
-        if (next == oldest)
-            memo->fork = NULL;
-        else
-            memo = next;
-    }
 }
 
 static inline void log_drop_oldest(UnwindThread *thread)
@@ -75,9 +77,27 @@ static inline void log_drop_oldest(UnwindThread *thread)
     thread->tail += LOG_BYTES(memo->entries);
 }
 
-/* To the ring's begin; returns the end of the next walk's room. */
+/*
+ * A thread that keeps meeting stacks it does not remember, as in a compiler, gets a longer ring:
+ * all of them from the start would cost programs of many threads more memory than it is worth.
+ */
+static bool log_grow(UnwindThread *thread)
+{
+    if (thread->stats.walks < LOG_GROWS_AT || thread->log_end == thread->log_full ||
+        thread->head + thread->need_bytes > thread->log_full)
+        return false;
+    if (atomic_load_explicit(&logs_grown, memory_order_relaxed) >= LOG_GROWN_MOST ||
+        atomic_fetch_add_explicit(&logs_grown, 1, memory_order_relaxed) >= LOG_GROWN_MOST)
+        return false;
+    thread->log_end = thread->log_full;
+    return true;
+}
+
+/* On, if the ring grows, or to its begin; returns the end of the next walk's room. */
 static __attribute__((noinline)) char *log_turn(UnwindThread *thread)
 {
+    if (log_grow(thread))
+        return thread->head + thread->need_bytes;
     while (thread->tail < thread->lap_end)
         log_drop_oldest(thread);
     thread->lap_end = thread->head;
@@ -106,20 +126,31 @@ static const Entry *walks_fork(const Memo *a, const Memo *b)
     return &a->log[at];
 }
 
-/* Puts a walk at the head of its chain, which ends after MEMO_CHAIN walks. */
+/* Called at each MEMO_CHAIN-th walk of a chain: leaves as many. */
+static __attribute__((noinline)) void chain_cut(Memo *memo)
+{
+    for (unsigned left = MEMO_CHAIN - 1; memo->fork; left--) {
+        if (left == 0)
+            memo->fork = NULL;
+        else
+            memo = memo_next(memo);
+    }
+}
+
+/* Puts a walk at the head of its chain. */
 static inline void log_commit(UnwindThread *thread, Memo *memo)
 {
     Memo *older = memo_newest(thread, memo->cell);
     memo->fork = NULL;
+    memo->newer = NULL;
+    memo->turn = 0;
     if (((older->key ^ memo->key) & ~MEMO_FP_LIVE) == 0 && older->sp == memo->sp) {
         memo->fork = walks_fork(memo, older);
         memo->to_next = (intptr_t)((uintptr_t)older - (uintptr_t)memo);
-        for (unsigned left = MEMO_CHAIN - 2; older->fork; left--) {
-            if (left == 0)
-                older->fork = NULL;
-            else
-                older = memo_next(older);
-        }
+        memo->turn = (older->turn + 1) % MEMO_CHAIN;
+        older->newer = memo;
+        if (UNLIKELY(memo->turn == 0))
+            chain_cut(memo);
     }
     thread->cells[memo->cell] = (uint32_t)((char *)memo - (char *)thread);
     thread->head += LOG_BYTES(memo->entries);

@@ -37,14 +37,16 @@ typedef struct Entry {
 typedef struct Memo {
     uint64_t key; /* pc, with MEMO_FP_LIVE; 0: nothing remembered */
     uint64_t sp;
-    const Entry *fork; /* where the next of the chain departs; NULL: the chain's last */
-    intptr_t to_next;  /* bytes from here to that walk, and from `fork` to its entry in it */
+    const Entry *fork;  /* where the next of the chain departs; NULL: the chain's last */
+    intptr_t to_next;   /* bytes from here to that walk, and from `fork` to its entry in it */
+    struct Memo *newer; /* the one before in the chain; NULL: the newest */
     UnwindWalk walk;
     uint64_t fp;      /* rbp, compared when live */
     uint64_t acc;     /* what `hash` is mixed from */
     uint32_t entries; /* without the stops */
     uint16_t cell;
-    bool plain; /* each entry is a frame that a plain step left, but for the last; at most cut */
+    uint8_t turn; /* number in its chain, modulo MEMO_CHAIN */
+    bool plain;   /* each entry is a frame that a plain step left, but for the last; at most cut */
     Entry log[];
 } Memo;
 
@@ -52,11 +54,14 @@ typedef struct Memo {
 #define MEMO_FP_LIVE (UINT64_C(1) << 63)
 
 enum {
-    MEMO_BITS = 9,
-    MEMO_CHAIN = 8,  /* walks of one (pc, sp) */
-    LOG_WALKS = 48,  /* room for so many walks of full depth without aux entries */
-    LOG_SPARE = 64,  /* aux entries of one walk beyond one a frame */
-    JOIN_STRIDE = 8, /* frames of the last walk to one at which a join is sought */
+    MEMO_BITS = 11,
+    MEMO_CHAIN = 32, /* a chain of twice as many walks is cut to so many */
+    LOG_WALKS = 48,  /* room for so many walks of full depth without aux entries, at first */
+    LOG_GROWN_BYTES = 256 << 10, /* and later, if that is more: */
+    LOG_GROWS_AT = 2048,         /* after so many walks that were not remembered, */
+    LOG_GROWN_MOST = 64,         /* in the first so many threads that come to it */
+    LOG_SPARE = 64,              /* aux entries of one walk beyond one a frame */
+    JOIN_STRIDE = 8,             /* frames of the last walk to one at which a join is sought */
 };
 
 struct UnwindThread {
@@ -72,6 +77,7 @@ struct UnwindThread {
     /* The ring: the next walk goes to `head` (one that cannot be remembered is there until the next
      * call); older walks ahead of it are from `tail` to `lap_end`. */
     char *head, *tail, *lap_end, *log_end;
+    char *log_full;      /* where the ring ends once it is grown */
     uint32_t need_bytes; /* most that a walk takes, with memo and stops */
     uint32_t aux_bytes;  /* from its first frame to where aux entries must end */
     UnwindStats stats;   /* `walks` without the verified ones */

@@ -488,16 +488,17 @@ static uint64_t verified_walks(void)
 }
 
 /* Callers that take turns at one (pc, sp), departing from each other at several frames: each is
- * walked once. Then more of them than a chain holds. */
+ * walked once. */
 static void callers_in_turn(void **state)
 {
     (void)state;
+    enum { CALLERS = 8 };
     probe_begin(64, false);
     uint64_t saver = (uint64_t)memo_saver_return, wide = (uint64_t)memo_wide_return;
     volatile uint64_t stack[40] = {0};
     UnwindContext context = {.pc = saver, .sp = (uint64_t)&stack[0]};
     for (unsigned round = 0; round < 50; round++) {
-        for (unsigned caller = 0; caller < MEMO_CHAIN; caller++) {
+        for (unsigned caller = 0; caller < CALLERS; caller++) {
             for (unsigned frame = 0; frame < 6; frame++)
                 stack[2 * frame + 1] = saver;
             stack[13] = 0;
@@ -506,17 +507,50 @@ static void callers_in_turn(void **state)
             stack[11] = caller < 4 ? saver : wide;
             walk_checked(&context);
         }
-        assert_int_equal(verified_walks(), round * MEMO_CHAIN);
+        assert_int_equal(verified_walks(), round * CALLERS);
     }
+    probe_end();
+}
+
+/* A walk of eight frames; which of them are the wide ones tells NUMBER, below 128. */
+static UnwindContext numbered_stack(volatile uint64_t *stack, unsigned number)
+{
+    unsigned at = 1;
+    for (unsigned frame = 0; frame < 7; frame++) {
+        bool wide = number >> frame & 1;
+        stack[at] = wide ? (uint64_t)memo_wide_return : (uint64_t)memo_saver_return;
+        at += wide ? 4 : 2;
+    }
+    stack[at] = 0;
+    return (UnwindContext){.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)stack};
+}
+
+/* CALLERS walks from number FIRST at each of PLACES (pc, sp), in turn; returns how many of them
+ * were remembered. */
+static uint64_t numbered_round(unsigned places, unsigned first, unsigned callers)
+{
+    volatile uint64_t stack[64];
     uint64_t before = verified_walks();
-    for (unsigned round = 0; round < 5; round++) {
-        for (unsigned caller = 0; caller < MEMO_CHAIN + 2; caller++) {
-            for (unsigned frame = 0; frame < 16; frame++)
-                stack[2 * frame + 1] = frame == caller ? 0 : saver;
-            assert_int_equal(walk_checked(&context)->depth, caller + 1);
+    for (unsigned caller = first; caller < first + callers; caller++) {
+        for (unsigned place = 0; place < places; place++) {
+            UnwindContext context = numbered_stack(&stack[place], caller);
+            assert_int_equal(walk_checked(&context)->depth, 8);
         }
     }
-    assert_int_equal(verified_walks(), before); /* always the one that was just dropped */
+    return verified_walks() - before;
+}
+
+/* A chain holds from MEMO_CHAIN to twice as many walks, less one. */
+static void chain_lengths(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    assert_int_equal(numbered_round(1, 0, MEMO_CHAIN), 0);
+    assert_int_equal(numbered_round(1, 0, MEMO_CHAIN + 1), MEMO_CHAIN);
+    assert_int_equal(numbered_round(1, 1, MEMO_CHAIN), MEMO_CHAIN); /* cut to these */
+    assert_int_equal(numbered_round(1, 2 * MEMO_CHAIN, 2 * MEMO_CHAIN), 0);
+    for (unsigned round = 0; round < 5; round++)
+        assert_int_equal(numbered_round(1, 0, 2 * MEMO_CHAIN), 0); /* always one just dropped */
     probe_end();
 }
 
@@ -693,10 +727,53 @@ static void walk_base_lattices(void **state)
     }
 }
 
-static void memory(void **state)
+static size_t resident_bytes(void *memory, size_t bytes)
+{
+    static unsigned char pages[1024];
+    size_t resident = 0, count = (bytes + 4095) / 4096;
+    assert_true(count <= sizeof pages);
+    assert_int_equal(mincore(memory, bytes, pages), 0);
+    for (size_t i = 0; i < count; i++)
+        resident += pages[i] & 1;
+    return resident * 4096;
+}
+
+/* More walks in turn than the ring holds at first, so that none is found again until it grows. */
+static void ring_grows(void **state)
 {
     (void)state;
-    assert_true(unwind_thread_bytes(64) <= 128 * 1024);
+    enum { PLACES = 10, CALLERS = 30, ROUND = PLACES * CALLERS };
+    probe_begin(64, false);
+    for (unsigned walks = ROUND; walks < LOG_GROWS_AT; walks += ROUND)
+        assert_int_equal(numbered_round(PLACES, 0, CALLERS), 0);
+    size_t bytes = unwind_thread_bytes(64);
+    assert_true(resident_bytes(probe_state->warm, bytes) <= 128 * 1024);
+    for (unsigned round = 0; round < 4; round++)
+        numbered_round(PLACES, 0, CALLERS);
+    for (unsigned round = 0; round < 4; round++)
+        assert_int_equal(numbered_round(PLACES, 0, CALLERS), ROUND);
+    assert_true(bytes <= 288 * 1024);
+    probe_end();
+}
+
+/* In the first threads only that come to it, and never beyond the thread's memory. */
+static void rings_grow_in_some_threads(void **state)
+{
+    (void)state;
+    unsigned grown = 0;
+    for (unsigned i = 0; i < LOG_GROWN_MOST + 6; i++) {
+        unsigned depth = 8 + (i + 1) % 3 * 106; /* at 220 there is no room to grow */
+        probe_begin(depth, false);
+        const UnwindThread *thread = probe_state->warm;
+        const char *end = (const char *)thread + unwind_thread_bytes(depth);
+        for (unsigned round = 0; round < 12; round++) {
+            numbered_round(30, 0, 30);
+            assert_true(thread->log_end <= end && thread->head <= thread->log_end);
+        }
+        grown += thread->log_end > thread->log + LOG_GROWN_BYTES - 4096;
+        probe_end();
+    }
+    assert_in_range(grown, 1, LOG_GROWN_MOST);
 }
 
 int main(void)
@@ -721,13 +798,15 @@ int main(void)
         cmocka_unit_test(another_module),
         cmocka_unit_test(saved_fp_is_compared),
         cmocka_unit_test(callers_in_turn),
+        cmocka_unit_test(chain_lengths),
         cmocka_unit_test(stacks_of_few_words),
         cmocka_unit_test(oldest_returned_last),
         cmocka_unit_test(plain_step_stays_on_stack),
         cmocka_unit_test(epoch_forgets),
         cmocka_unit_test(equal_frames_equal_hash),
         cmocka_unit_test(walk_base_lattices),
-        cmocka_unit_test(memory),
+        cmocka_unit_test(ring_grows),
+        cmocka_unit_test(rings_grow_in_some_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
