@@ -35,7 +35,8 @@ static __attribute__((noinline)) void *slow_counted(void *block, size_t size)
         thread_current = thread;
         if (LIKELY(fast_commit(thread, slot, block, size)))
             return block;
-        if (LIKELY(runtime.glibc_malloc)) {
+        if (LIKELY(runtime.glibc_malloc) &&
+            LIKELY(atomic_load_explicit(&runtime.mode, memory_order_relaxed) == MODE_ON)) {
             thread_current = &thread_none;
             SIGNAL_FENCE();
             record_alloc_at(thread, slot, block, size, record_usable(block));

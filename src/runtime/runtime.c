@@ -42,7 +42,8 @@ __asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
 Runtime runtime;
 static Sums inherited;
 static bool started;             /* the constructor has run */
-static const Thread *forked_by;  /* MODE_FORKED: the state of the thread that forked, or NULL */
+static Thread *forked_by;        /* MODE_FORKED: the state of the thread that forked, or NULL */
+static bool forked_in_hook;      /* and a hook of it goes on */
 static const char *boot_failure; /* NULL: none, or not worth a word */
 
 uint64_t runtime_now_ns(void)
@@ -252,12 +253,18 @@ __attribute__((destructor(101))) static void runtime_end(void)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
+/* A signal handler that forks may have interrupted a hook, which makes its state the current one
+ * when it goes on: then nothing of it may take the fast path, so that the child is noticed. */
 static void after_fork_in_child(void)
 {
+    bool in_hook = thread_current == &thread_none;
     thread_current = &thread_none;
     if (atomic_load(&runtime.mode) != MODE_ON || thread_owner == THREAD_BYPASS)
         return;
     forked_by = thread_owner;
+    forked_in_hook = in_hook && forked_by && !forked_by->paused;
+    if (forked_by)
+        atomic_fetch_or(&forked_by->stamp, THREAD_NEVER_FAST);
     thread_owner = NULL;
     atomic_store(&runtime.mode, MODE_FORKED);
 }
@@ -270,7 +277,7 @@ void runtime_boot_child(void)
     runtime.pid = raw_pid();
     unwind_after_fork();
     stacks_after_fork();
-    thread_after_fork(forked_by);
+    thread_after_fork(forked_by, forked_in_hook);
     collector_after_fork();
     writer_after_fork();
     windows_after_fork();

@@ -124,13 +124,25 @@ static bool from_allocator(uint64_t pc)
     return pc - runtime.allocator_start < runtime.allocator_bytes;
 }
 
+/* The current state, NULL: none. A hook that went on in a child of fork made the parent's current
+ * again: the child has yet to start. */
+static Thread *active(void)
+{
+    Thread *thread = thread_active();
+    if (LIKELY(!thread) ||
+        LIKELY(atomic_load_explicit(&runtime.mode, memory_order_relaxed) != MODE_FORKED))
+        return thread;
+    thread_current = &thread_none;
+    return NULL;
+}
+
 void *slow_record_alloc(void *block, size_t size, uint64_t pc, uint64_t sp, uint64_t fp)
 {
     const UnwindContext context = {.pc = pc, .sp = sp, .fp = fp};
     if (UNLIKELY(!block) || UNLIKELY(from_allocator(pc)))
         return block;
     bool nested = false;
-    Thread *thread = thread_active();
+    Thread *thread = active();
     if (thread)
         thread_current = &thread_none;
     else
@@ -150,7 +162,7 @@ void slow_record_free(const void *block, const Taken *taken)
     if (!taken->slot_bits)
         return;
     bool nested = false;
-    Thread *thread = thread_active();
+    Thread *thread = active();
     if (thread)
         thread_current = &thread_none;
     else
@@ -183,7 +195,7 @@ void slow_free(void *block, uint64_t pc)
 {
     if (!block || early_owns(block))
         return;
-    if (!thread_active())
+    if (!active())
         ready();
     if (!in_bypass() && !from_allocator(pc)) {
         Taken taken = record_take(block);

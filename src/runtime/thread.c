@@ -163,7 +163,7 @@ static void thread_forget(Thread *thread)
                        runtime.config.unwind == CONFIG_UNWIND_FP);
 }
 
-void thread_after_fork(const Thread *own)
+void thread_after_fork(Thread *own, bool in_use)
 {
     for (size_t i = 0; i < thread_count(); i++) {
         Thread *thread = thread_get(i);
@@ -175,6 +175,12 @@ void thread_after_fork(const Thread *own)
         thread->window_count = 0;
         thread_release(thread);
     }
+    if (!own)
+        return;
+    if (runtime.glibc_malloc)
+        atomic_fetch_and(&own->stamp, ~THREAD_NEVER_FAST);
+    if (in_use)
+        atomic_store(&own->owner, sys_gettid());
 }
 
 uint32_t thread_next_epoch(void)

@@ -103,9 +103,9 @@ Thread *thread_get(size_t index);
 /* States that have an owner. Where they are many, gives those of threads that died without a word
  * free (the usual way is the destructor of a pthread key). For the collector. */
 size_t thread_reap(uint32_t pid);
-/* In the child, which is OWN's thread: all states become free. A fork in a signal handler may have
- * interrupted a walk on OWN: it goes on later. */
-void thread_after_fork(const Thread *own);
+/* In the child: all states become free but for OWN, that of the forking thread, when it is IN_USE:
+ * a signal handler forked, and the hook that it interrupted goes on with it. */
+void thread_after_fork(Thread *own, bool in_use);
 /* Raises the epoch of one state (never lowers it). */
 void thread_raise_epoch(Thread *thread, uint32_t epoch);
 uint32_t thread_next_epoch(void);

@@ -187,7 +187,7 @@ static void test_fork(void **state)
     thread_get(3)->room_up = 100;
     *thread_recent(thread_get(0), 0x77) = (RecentSlot){0x77, slot_at(1)};
     *thread_recent(thread_get(1), 0x77) = (RecentSlot){0x77, slot_at(1)};
-    thread_after_fork(thread_get(1));
+    thread_after_fork(thread_get(1), false);
     assert_ptr_equal(thread_recent(thread_get(1), 0x77)->slot, slot_at(1)); /* the child's own */
     assert_int_equal(thread_delta(thread_get(3)), 0);      /* is in the child's live sum already */
     assert_null(thread_recent(thread_get(0), 0x77)->slot); /* may be half of another's */
@@ -196,6 +196,13 @@ static void test_fork(void **state)
     assert_int_equal(thread_get(3)->window_count, 0);
     thread_adopt(1);
     assert_int_equal(thread_count(), 65);
+
+    /* A hook goes on with the first: it is not given to anybody. */
+    atomic_fetch_or(&thread_get(0)->stamp, THREAD_NEVER_FAST);
+    thread_after_fork(thread_get(0), true);
+    assert_int_equal(atomic_load(&thread_get(0)->owner), sys_gettid());
+    assert_false(atomic_load(&thread_get(0)->stamp) & THREAD_NEVER_FAST);
+    assert_ptr_not_equal(thread_adopt(2), thread_get(0));
 }
 
 int main(void)
