@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_ROUTE } from './route';
 import type { Route } from './route';
-import { resolveSpan, selectionOf } from './state';
+import type { Process } from './api';
+import { adopt, resolveSpan, selectionOf } from './state';
 
 const RUN = { from: 1000, to: 5000 };
 const route = (change: Partial<Route>): Route => ({ ...DEFAULT_ROUTE, ...change });
@@ -63,5 +64,36 @@ describe('the selection for downloads', () => {
     it('has a filter only where there is one', () => {
         expect(selectionOf(route({ filter: 'a|b' }), null).filter).toBe('a|b');
         expect('filter' in selectionOf(route({}), null)).toBe(false);
+    });
+});
+
+describe('the process where the URL names none', () => {
+    const one = (id: number, state: string, parent_id: number | null = null) =>
+        ({ id, state, parent_id, start: 1000 - id }) as Process;
+    const old = one(900, 'ended');
+    const gone = one(800, 'gone');
+
+    it('is the first where none runs', () => {
+        expect(adopt([], null, true)).toBeNull();
+        expect(adopt([old, gone], null, true)).toEqual({ id: 900, live: false });
+    });
+
+    it('is the program that was started last, not its children', () => {
+        const list = [old, one(500, 'running'), one(400, 'running'), one(300, 'running', 400)];
+        expect(adopt(list, null, true)).toEqual({ id: 400, live: true });
+        expect(adopt([old, one(300, 'running', 900)], null, true)?.id).toBe(300);
+    });
+
+    it('stays when it ends or another one starts', () => {
+        const before = { id: 500, live: true };
+        expect(adopt([old, one(500, 'ended'), one(400, 'running')], before, true)).toBe(before);
+        expect(adopt([old], before, true)).toEqual({ id: 900, live: false });
+    });
+
+    it('gives way only while nothing was asked of an old one', () => {
+        const before = { id: 900, live: false };
+        expect(adopt([old, one(400, 'running')], before, false)).toBe(before);
+        expect(adopt([old, one(400, 'running')], before, true)).toEqual({ id: 400, live: true });
+        expect(adopt([old, gone], before, true)).toBe(before);
     });
 });

@@ -41,11 +41,48 @@ export const snapshotVersion = signal(0);
 /** Rises when names came or the file turned out different. */
 export const namesVersion = signal(0);
 
-/** Id of the chosen process: that of the URL, or else the first of the list. */
+export interface Adopted {
+    id: number;
+    /** It ran when it was taken. */
+    live: boolean;
+}
+
+/**
+ * The process to show where the URL names none. Who watches a folder in which old profiles lie
+ * wants the program that was started last and runs; without one, the first. What is shown stays
+ * when it ends; only from an old one, of which nothing was asked yet, does the page go over to a
+ * program that starts.
+ */
+export function adopt(
+    list: readonly Process[],
+    before: Adopted | null,
+    untouched: boolean,
+): Adopted | null {
+    const kept = before && list.some((p) => p.id === before.id) ? before : null;
+    if (kept && (kept.live || !untouched)) {
+        return kept;
+    }
+    const runs = new Set(list.filter((p) => p.state === 'running').map((p) => p.id));
+    const last = list
+        .filter((p) => runs.has(p.id) && !(p.parent_id !== null && runs.has(p.parent_id)))
+        .reduce<Process | null>((a, p) => (a && a.start > p.start ? a : p), null);
+    if (last) {
+        return { id: last.id, live: true };
+    }
+    return kept ?? (list[0] ? { id: list[0].id, live: false } : null);
+}
+
+let adopted: Adopted | null = null;
+
+/** Id of the chosen process: that of the URL, or else the one that was adopted. */
 export const processId = computed<number | null>(() => {
     const list = processList.value?.processes ?? [];
     const wanted = list.find((p) => p.id === route.value.process);
-    return (wanted ?? list[0])?.id ?? null;
+    if (wanted) {
+        return wanted.id;
+    }
+    adopted = adopt(list, adopted, formatRoute(route.value) === formatRoute(DEFAULT_ROUTE));
+    return adopted?.id ?? null;
 });
 /** Its row of the list: the freshest figures. */
 export const process = computed<Process | null>(
