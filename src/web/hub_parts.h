@@ -93,8 +93,8 @@ void hub_entry_list(Hub *hub, HubEntry *entry, uint64_t start_ns);
 
 /* hub_follow.c. Looks at all files and folders once, reading for MOST_NS or a bit longer. */
 void hub_follow_first(Hub *hub, uint64_t most_ns);
-void *hub_follow_run(void *hub);
+void *hub_follow_run(void *context);
 /* hub_symbols.c */
-void *hub_symbols_run(void *hub);
+void *hub_symbols_run(void *context);
 /* Tells the worker that there is something to do. */
 void hub_symbols_wake(Hub *hub);

@@ -105,7 +105,9 @@ def judge(arguments, name, script):
 
 
 def main():
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and tests inherit that
+    # nohup ignores the first, a shell's `&` the second, and tests would inherit that.
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--memhawk", required=True)
     parser.add_argument("--library", required=True)

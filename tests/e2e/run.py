@@ -75,7 +75,9 @@ def choose(options):
 
 
 def main():
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and tests inherit that
+    # nohup ignores the first, a shell's `&` the second, and tests would inherit that.
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--lib", default="")
     parser.add_argument("--oracle", required=True)
