@@ -103,12 +103,32 @@ int profile_peak_between(const Profile *profile, uint64_t from_ns, uint64_t to_n
 
 /* ---- states --------------------------------------------------------------------------------- */
 
+/* Values of COUNT stacks from FIRST on, at most SERIES_AT_ONCE, after SNAPSHOT. */
+static void states_at(const Profile *profile, size_t first, size_t count, int64_t snapshot,
+                      Values *ret_values)
+{
+    const Series *series[SERIES_AT_ONCE];
+    Values *values[SERIES_AT_ONCE];
+
+    for (size_t i = 0; i < count; i++) {
+        series[i] = &profile->stacks.items[first + i].series;
+        values[i] = &ret_values[i];
+    }
+    series_at_each(series, count, snapshot, values);
+}
+
+static size_t at_once(const Profile *profile, size_t first)
+{
+    size_t left = profile->stacks.count - first;
+    return left < SERIES_AT_ONCE ? left : SERIES_AT_ONCE;
+}
+
 int profile_state(const Profile *profile, uint64_t time_ns, Values *ret_values)
 {
     int64_t snapshot = profile_snapshot_at(profile, time_ns);
 
-    for (size_t i = 0; i < profile->stacks.count; i++)
-        series_at(&profile->stacks.items[i].series, snapshot, &ret_values[i]);
+    for (size_t i = 0; i < profile->stacks.count; i += SERIES_AT_ONCE)
+        states_at(profile, i, at_once(profile, i), snapshot, &ret_values[i]);
     return 0;
 }
 
@@ -147,12 +167,14 @@ int profile_between(const Profile *profile, uint64_t from_ns, uint64_t to_ns, Va
 
     if (from_ns > to_ns)
         return -EINVAL;
-    for (size_t i = 0; i < profile->stacks.count; i++) {
-        Values before, after;
-        series_at(&profile->stacks.items[i].series, from, &before);
-        series_at(&profile->stacks.items[i].series, to, &after);
-        profile_split(&before, &after, ret_added ? &ret_added[i] : NULL,
-                      ret_removed ? &ret_removed[i] : NULL);
+    for (size_t first = 0; first < profile->stacks.count; first += SERIES_AT_ONCE) {
+        Values before[SERIES_AT_ONCE], after[SERIES_AT_ONCE];
+        size_t count = at_once(profile, first);
+        states_at(profile, first, count, from, before);
+        states_at(profile, first, count, to, after);
+        for (size_t i = 0; i < count; i++)
+            profile_split(&before[i], &after[i], ret_added ? &ret_added[first + i] : NULL,
+                          ret_removed ? &ret_removed[first + i] : NULL);
     }
     return 0;
 }

@@ -167,32 +167,76 @@ void series_fetch(const Series *series, bool end)
 
 /* ---- look-ups ------------------------------------------------------------------------------- */
 
-void series_at(const Series *series, int64_t snapshot, Values *ret_values)
+/* Values after SNAPSHOT, which lies in CHUNK or behind it and before the next one. */
+static void chunk_at(const SeriesChunk *chunk, int64_t snapshot, Values *ret_values)
 {
-    const SeriesChunk *chunk = series->last;
-    const uint8_t *p, *end;
-    Point point;
+    const uint8_t *p = chunk->data, *end = chunk->data + chunk->used;
+    Point point = {.snapshot = chunk->first};
 
-    if (!chunk || snapshot >= series->last_snapshot) {
-        *ret_values = series->now;
-        if (snapshot < 0)
-            *ret_values = (Values){0};
-        return;
-    }
-    while (chunk && chunk->first > snapshot)
-        chunk = chunk->prev;
-    if (!chunk) {
-        *ret_values = (Values){0};
-        return;
-    }
     *ret_values = chunk->before;
-    point.snapshot = chunk->first;
-    end = chunk->data + chunk->used;
-    for (p = chunk->data; p < end;) {
+    while (p < end) {
         p = point_get(p, &point);
         if (point.snapshot > snapshot)
             break;
         point_apply(&point, ret_values);
+    }
+}
+
+/* True: known without a look into the chunks. */
+static bool at_end(const Series *series, int64_t snapshot, Values *ret_values)
+{
+    if (series->last && snapshot < series->last_snapshot)
+        return false;
+    *ret_values = snapshot < 0 ? (Values){0} : series->now;
+    return true;
+}
+
+void series_at(const Series *series, int64_t snapshot, Values *ret_values)
+{
+    const SeriesChunk *chunk = series->last;
+
+    if (at_end(series, snapshot, ret_values))
+        return;
+    while (chunk && chunk->first > snapshot)
+        chunk = chunk->prev;
+    if (chunk)
+        chunk_at(chunk, snapshot, ret_values);
+    else
+        *ret_values = (Values){0};
+}
+
+/*
+ * Each step back is a cache miss, and those of one series wait for each other: so all walk back
+ * together, a step each in turn, while the processor fetches the chunks of the others.
+ */
+void series_at_each(const Series *const *series, size_t count, int64_t snapshot,
+                    Values *const *ret_values)
+{
+    const SeriesChunk *chunks[SERIES_AT_ONCE];
+    unsigned at[SERIES_AT_ONCE];
+    size_t walking = 0, left;
+
+    for (size_t i = 0; i < count; i++) {
+        if (at_end(series[i], snapshot, ret_values[i]))
+            continue;
+        chunks[walking] = series[i]->last;
+        __builtin_prefetch(chunks[walking]);
+        at[walking++] = (unsigned)i;
+    }
+    for (; walking; walking = left) {
+        left = 0;
+        for (size_t i = 0; i < walking; i++) {
+            const SeriesChunk *chunk = chunks[i];
+            if (chunk && chunk->first > snapshot) {
+                chunks[left] = chunk->prev;
+                __builtin_prefetch(chunk->prev);
+                at[left++] = at[i];
+            } else if (chunk) {
+                chunk_at(chunk, snapshot, ret_values[at[i]]);
+            } else {
+                *ret_values[at[i]] = (Values){0};
+            }
+        }
     }
 }
 

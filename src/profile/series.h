@@ -31,6 +31,11 @@ void series_fetch(const Series *series, bool end);
 
 /* Values after SNAPSHOT (an index); all 0 before the first change. */
 void series_at(const Series *series, int64_t snapshot, Values *ret_values);
+/* The same of up to SERIES_AT_ONCE series, which takes far less time: their cache misses overlap.
+ */
+enum { SERIES_AT_ONCE = 32 };
+void series_at_each(const Series *const *series, size_t count, int64_t snapshot,
+                    Values *const *ret_values);
 
 /*
  * Adds the changes of one metric at snapshots first..last to deltas[snapshot - first], and returns

@@ -92,6 +92,37 @@ static void check_changes(const Series *series, Metric metric, uint32_t first, u
     assert_int_equal(last + 1 - first < SNAPSHOTS ? deltas[last + 1 - first] : 0, 0);
 }
 
+/* Together as one by one, which test_states() checks: dense, sparse and empty ones, at all ends. */
+static void test_states_at_once(void **state)
+{
+    static const int64_t moments[] = {-1, 0, 1, 77, SNAPSHOTS / 2, SNAPSHOTS - 1, INT64_MAX};
+    Series series[SERIES_AT_ONCE] = {0};
+    const Series *asked[SERIES_AT_ONCE];
+    Values values[SERIES_AT_ONCE], single, *rooms[SERIES_AT_ONCE];
+    Pool pool = {.budget = &budget};
+
+    (void)state;
+    for (unsigned i = 0; i < SERIES_AT_ONCE; i++) {
+        if (i % 7 != 3)
+            fill(&series[i], &pool, 1000 + i, 1 + i * i * 3);
+        asked[i] = &series[i];
+        rooms[SERIES_AT_ONCE - 1 - i] = &values[i];
+    }
+    for (size_t m = 0; m < sizeof moments / sizeof *moments; m++) {
+        memset(values, 0xee, sizeof values);
+        series_at_each(asked, SERIES_AT_ONCE, moments[m], rooms);
+        for (unsigned i = 0; i < SERIES_AT_ONCE; i++) {
+            series_at(&series[i], moments[m], &single);
+            assert_memory_equal(rooms[i], &single, sizeof single);
+        }
+    }
+    memset(values, 0xee, sizeof values);
+    series_at_each(asked, 1, SNAPSHOTS / 2, rooms);
+    memset(&single, 0xee, sizeof single);
+    assert_memory_equal(rooms[1], &single, sizeof single); /* only what was asked for */
+    pool_done(&pool);
+}
+
 static void test_changes(void **state)
 {
     static const unsigned sparse[] = {1, 3, 50, 4000};
@@ -259,10 +290,10 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_states),          cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_list_of_changes), cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_twice),           cmocka_unit_test(test_size),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_states),   cmocka_unit_test(test_states_at_once),
+        cmocka_unit_test(test_changes),  cmocka_unit_test(test_list_of_changes),
+        cmocka_unit_test(test_extremes), cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_size),     cmocka_unit_test(test_out_of_memory),
     };
 
     budget.limit_bytes = 64 << 20;
