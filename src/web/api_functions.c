@@ -26,9 +26,12 @@ typedef struct FunctionRow {
 
 typedef struct Functions {
     FunctionRow *rows; /* first one per label, then only those that occur */
+    uint8_t *plumbing; /* per label, a Plumbing: a label stands in many stacks */
     size_t count;
     Metric metric, counted;
 } Functions;
+
+typedef enum Plumbing { PLUMBING_UNKNOWN, PLUMBING_NO, PLUMBING_YES } Plumbing;
 
 /* The metric that counts blocks where METRIC has bytes. */
 static Metric count_of(Metric metric)
@@ -63,12 +66,27 @@ static bool is_chosen(const FlameValues *values, uint32_t stack)
     return any && (!values->chosen || values->chosen[stack]);
 }
 
+/* alloc_site_skip(), which compares names, with a memory. */
+static size_t skip_plumbing(Functions *f, const Labels *labels, const uint32_t *path, size_t depth)
+{
+    size_t skip = 0;
+    for (; skip + 1 < depth; skip++) {
+        uint8_t *known = &f->plumbing[path[skip]];
+        if (*known == PLUMBING_UNKNOWN)
+            *known = alloc_site_is_plumbing(labels_get(labels, path[skip])->function) ? PLUMBING_YES
+                                                                                      : PLUMBING_NO;
+        if (*known == PLUMBING_NO)
+            break;
+    }
+    return skip;
+}
+
 static void count_stack(Functions *f, const Labels *labels, const FlameValues *values,
                         uint32_t stack)
 {
     const uint32_t *path;
     size_t depth = labels_path(labels, stack, &path);
-    size_t first = alloc_site_skip(labels, path, depth);
+    size_t first = skip_plumbing(f, labels, path, depth);
     if (first < depth)
         add(f, &f->rows[path[first]], values, stack, SELF);
     for (size_t i = first; i < depth; i++) {
@@ -111,7 +129,8 @@ static int count_all(Functions *f, const HubProcess *process, const Labels *labe
 {
     size_t label_count = labels_count(labels);
     f->rows = calloc(label_count + 1, sizeof(*f->rows));
-    if (!f->rows)
+    f->plumbing = calloc(label_count + 1, sizeof(*f->plumbing));
+    if (!f->rows || !f->plumbing)
         return -ENOMEM;
     for (uint32_t i = 0; i < profile_stack_count(process->profile); i++)
         if (is_chosen(values, i))
@@ -177,6 +196,7 @@ static int answer(HubProcess *process, const Selection *selection, size_t limit,
     json_out_close(&out, '}');
     out.failed |= r < 0;
     free(f.rows);
+    free(f.plumbing);
     selection_values_done(&v);
     return json_out_reply(&out, reply);
 }

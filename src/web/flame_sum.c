@@ -3,8 +3,9 @@
  * From an index and figures to the tree that is sent.
  *
  *   present   nodes that a stack with a value passes through, renumbered, still in preorder
- *   sums      each stack's figures at its node, then from the back into the parents
+ *   weights   each stack's at its node, then from the back into the parents
  *   keep      as many of the heaviest nodes as fit with the `other` nodes that they make necessary
+ *   sums      each stack's figures at what is shown of its node, then into the parents
  *   emit      preorder again, children by size
  *
  * The weight of a node is the sum of the absolute figures of its stacks, so a node never weighs
@@ -26,31 +27,27 @@ typedef struct Work {
     const FlameIndex *index;
     const FlameValues *values;
     Metric metric;
-    uint32_t *number; /* per index node: its number here, NONE: no stack passes */
+    uint32_t *number;  /* per index node: its number here, NONE: no stack passes */
+    uint32_t *present; /* paths of the index whose stacks have a value */
+    size_t stack_count;
     size_t count;
-    FlameNode *nodes;           /* parents are numbers here */
-    Values *total[FLAME_SIDES]; /* per node */
-    int64_t *self[FLAME_SIDES];
-    uint64_t *weight;
+    FlameNode *nodes;  /* parents are numbers here */
+    uint64_t *weight;  /* per node, like all that follows */
     uint32_t *missing; /* children that are not kept */
     bool *kept;
-    size_t stack_count;
 } Work;
 
 static void work_done(Work *work)
 {
     free(work->number);
+    free(work->present);
     free(work->nodes);
-    for (int s = 0; s < FLAME_SIDES; s++) {
-        free(work->total[s]);
-        free(work->self[s]);
-    }
     free(work->weight);
     free(work->missing);
     free(work->kept);
 }
 
-/* ---- present and sums ----------------------------------------------------------------------- */
+/* ---- present and weights -------------------------------------------------------------------- */
 
 static bool has_value(const FlameValues *values, uint32_t stack)
 {
@@ -67,17 +64,21 @@ static int find_present(Work *work)
 {
     const FlameIndex *index = work->index;
     work->number = malloc((index->node_count + 1) * sizeof(*work->number));
-    if (!work->number)
+    work->present = malloc((index->path_count + 1) * sizeof(*work->present));
+    if (!work->number || !work->present)
         return -ENOMEM;
     memset(work->number, 0xff, index->node_count * sizeof(*work->number));
     work->number[0] = 0;
     for (size_t i = 0; i < index->path_count; i++) {
         if (!has_value(work->values, index->paths[i].stack))
             continue;
-        work->stack_count++;
-        for (uint32_t n = index->ends[i]; work->number[n] == NONE; n = index->nodes[n].parent)
-            work->number[n] = 0;
+        work->present[work->stack_count++] = (uint32_t)i;
+        work->number[index->ends[i]] = 0;
     }
+    /* not from each end up its parents: in one pass the processor fetches ahead */
+    for (size_t n = index->node_count; n-- > 1;)
+        if (work->number[n] != NONE)
+            work->number[index->nodes[n].parent] = 0;
     for (size_t n = 0; n < index->node_count; n++)
         if (work->number[n] != NONE)
             work->number[n] = (uint32_t)work->count++;
@@ -87,13 +88,10 @@ static int find_present(Work *work)
 static int take_room(Work *work)
 {
     size_t count = work->count;
-    bool ok = (work->nodes = calloc(count, sizeof(*work->nodes))) &&
+    bool ok = (work->nodes = malloc(count * sizeof(*work->nodes))) &&
               (work->weight = calloc(count, sizeof(*work->weight))) &&
               (work->missing = calloc(count, sizeof(*work->missing))) &&
               (work->kept = calloc(count, sizeof(*work->kept)));
-    for (unsigned s = 0; ok && s < work->values->sides; s++)
-        ok = (work->total[s] = calloc(count, sizeof(*work->total[s]))) &&
-             (work->self[s] = calloc(count, sizeof(*work->self[s])));
     return ok ? 0 : -ENOMEM;
 }
 
@@ -107,18 +105,23 @@ static uint64_t add_capped(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-static void put_stack(Work *work, uint32_t node, uint32_t stack)
+static void weigh_stack(Work *work, uint32_t node, uint32_t stack)
 {
     for (unsigned s = 0; s < work->values->sides; s++) {
-        const Values *values = &work->values->stacks[s][stack];
-        int64_t value = values->v[work->metric];
-        values_add(&work->total[s][node], values);
-        work->self[s][node] = wrap_add(work->self[s][node], value);
+        int64_t value = work->values->stacks[s][stack].v[work->metric];
         work->weight[node] = add_capped(work->weight[node], magnitude(value));
     }
 }
 
-static int add_up(Work *work)
+/* Node and stack of the present path I. */
+static uint32_t present_at(const Work *work, size_t i, uint32_t *ret_stack)
+{
+    uint32_t path = work->present[i];
+    *ret_stack = work->index->paths[path].stack;
+    return work->number[work->index->ends[path]];
+}
+
+static int weigh(Work *work)
 {
     const FlameIndex *index = work->index;
     int r = take_room(work);
@@ -131,13 +134,12 @@ static int add_up(Work *work)
         work->nodes[number] = index->nodes[n];
         work->nodes[number].parent = n ? work->number[index->nodes[n].parent] : NONE;
     }
-    for (size_t i = 0; i < index->path_count; i++)
-        if (has_value(work->values, index->paths[i].stack))
-            put_stack(work, work->number[index->ends[i]], index->paths[i].stack);
+    for (size_t i = 0; i < work->stack_count; i++) {
+        uint32_t stack, node = present_at(work, i, &stack);
+        weigh_stack(work, node, stack);
+    }
     for (size_t n = work->count - 1; n > 0; n--) {
         uint32_t parent = work->nodes[n].parent;
-        for (unsigned s = 0; s < work->values->sides; s++)
-            values_add(&work->total[s][parent], &work->total[s][n]);
         work->weight[parent] = add_capped(work->weight[parent], work->weight[n]);
         work->missing[parent]++;
     }
@@ -227,7 +229,7 @@ static int keep(Work *work, size_t limit)
     return 0;
 }
 
-/* ---- emit ----------------------------------------------------------------------------------- */
+/* ---- sums and emit -------------------------------------------------------------------------- */
 
 /* What is shown: kept nodes, then one `other` for each that lacks children. */
 typedef struct Shown {
@@ -236,8 +238,9 @@ typedef struct Shown {
     uint32_t *node;  /* of Work; of an `other`: its parent */
     uint32_t *first; /* per shown: its first child in `children`; one more at the end */
     uint32_t *children;
-    Values *other[FLAME_SIDES]; /* per `other` */
-    uint32_t *hidden;
+    Values *total[FLAME_SIDES]; /* per shown */
+    int64_t *self[FLAME_SIDES]; /* of an `other`: what its stacks have, its total */
+    uint32_t *hidden;           /* per `other` */
     uint32_t *place; /* per node of Work: its number here, or that of the `other` it is in */
 } Shown;
 
@@ -248,8 +251,10 @@ static void shown_done(Shown *shown)
     free(shown->children);
     free(shown->hidden);
     free(shown->place);
-    for (int s = 0; s < FLAME_SIDES; s++)
-        free(shown->other[s]);
+    for (int s = 0; s < FLAME_SIDES; s++) {
+        free(shown->total[s]);
+        free(shown->self[s]);
+    }
 }
 
 static int shown_room(Shown *shown)
@@ -267,11 +272,12 @@ static int shown_room(Shown *shown)
               (shown->hidden = calloc(others + 1, sizeof(*shown->hidden))) &&
               (shown->place = calloc(work->count, sizeof(*shown->place)));
     for (unsigned s = 0; ok && s < work->values->sides; s++)
-        ok = (shown->other[s] = calloc(others + 1, sizeof(*shown->other[s])));
+        ok = (shown->total[s] = calloc(shown->count + 1, sizeof(*shown->total[s]))) &&
+             (shown->self[s] = calloc(shown->count + 1, sizeof(*shown->self[s])));
     return ok ? 0 : -ENOMEM;
 }
 
-/* Numbers what is shown, and lets each `other` take up the roots of what it hides. */
+/* Numbers what is shown, and finds the `other` of each node that is not. */
 static void shown_fill(Shown *shown, uint32_t *other_of)
 {
     const Work *work = shown->work;
@@ -290,18 +296,10 @@ static void shown_fill(Shown *shown, uint32_t *other_of)
         uint32_t parent = work->nodes[n].parent;
         if (work->kept[n])
             continue;
-        bool root = work->kept[parent];
-        uint32_t at = shown->place[n] = root ? other_of[parent] : shown->place[parent];
+        uint32_t at = work->kept[parent] ? other_of[parent] : shown->place[parent];
+        shown->place[n] = at;
         shown->hidden[at - shown->kept]++;
-        for (unsigned s = 0; root && s < work->values->sides; s++)
-            values_add(&shown->other[s][at - shown->kept], &work->total[s][n]);
     }
-}
-
-static const Values *shown_total(const Shown *shown, uint32_t at, unsigned side)
-{
-    return at < shown->kept ? &shown->work->total[side][shown->node[at]]
-                            : &shown->other[side][at - shown->kept];
 }
 
 static uint32_t shown_parent(const Shown *shown, uint32_t at)
@@ -310,11 +308,28 @@ static uint32_t shown_parent(const Shown *shown, uint32_t at)
     return at < shown->kept ? shown->place[shown->work->nodes[node].parent] : shown->place[node];
 }
 
+/* All figures, of what is shown only. A parent has a smaller number than its children. */
+static void shown_sum(Shown *shown)
+{
+    const Work *work = shown->work;
+    for (size_t i = 0; i < work->stack_count; i++) {
+        uint32_t stack, at = shown->place[present_at(work, i, &stack)];
+        for (unsigned s = 0; s < work->values->sides; s++) {
+            const Values *values = &work->values->stacks[s][stack];
+            values_add(&shown->total[s][at], values);
+            shown->self[s][at] = wrap_add(shown->self[s][at], values->v[work->metric]);
+        }
+    }
+    for (uint32_t at = (uint32_t)shown->count - 1; at > 0; at--)
+        for (unsigned s = 0; s < work->values->sides; s++)
+            values_add(&shown->total[s][shown_parent(shown, at)], &shown->total[s][at]);
+}
+
 static int64_t shown_size(const Shown *shown, uint32_t at)
 {
     int64_t sum = 0;
     for (unsigned s = 0; s < shown->work->values->sides; s++)
-        sum = wrap_add(sum, shown_total(shown, at, s)->v[shown->work->metric]);
+        sum = wrap_add(sum, shown->total[s][at].v[shown->work->metric]);
     return sum;
 }
 
@@ -352,9 +367,8 @@ static void emit(const Shown *shown, uint32_t at, uint32_t level, FlameTree *tre
     tree->level[to] = level;
     tree->hidden[to] = other ? shown->hidden[at - shown->kept] : 0;
     for (unsigned s = 0; s < work->values->sides; s++) {
-        tree->total[s][to] = *shown_total(shown, at, s);
-        tree->self[s][to] =
-            other ? tree->total[s][to].v[work->metric] : work->self[s][shown->node[at]];
+        tree->total[s][to] = shown->total[s][at];
+        tree->self[s][to] = shown->self[s][at];
     }
 }
 
@@ -402,6 +416,7 @@ static int show(const Work *work, FlameTree *tree)
         r = tree_room(tree, shown.count, work->values->sides);
     if (r == 0) {
         shown_fill(&shown, other_of);
+        shown_sum(&shown);
         shown_sort(&shown);
         r = emit_all(&shown, tree);
     }
@@ -417,7 +432,7 @@ int flame_sum(const FlameIndex *index, const FlameValues *values, Metric metric,
     FlameTree tree = {0};
     int r = find_present(&work);
     if (r == 0)
-        r = add_up(&work);
+        r = weigh(&work);
     if (r == 0)
         r = keep(&work, limit < 2 ? 2 : limit);
     if (r == 0)
