@@ -82,8 +82,10 @@ void endings_flush(EndReason reason, int status)
         return;
     int saved_errno = errno;
     flush(reason, status);
-    if (reason == END_EXEC)
-        not_ended(); /* if it fails, the process goes on and ends later */
+    /* If exec fails, the process goes on and ends later; the end of another thread stays its own.
+     */
+    if (reason == END_EXEC && atomic_load(&ender) == (uint32_t)sys_gettid())
+        not_ended();
     errno = saved_errno;
 }
 
