@@ -3,7 +3,7 @@
 // The processes of the server with their sparklines, children below their parents. Beside the
 // panels on a wide page, a drawer on a narrow one, absent when there is nothing to choose.
 
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { bytes } from '../format';
 import type { Process } from '../api';
 import { connection, go, processId, processList } from '../state';
@@ -85,16 +85,40 @@ export function hasChoice(): boolean {
     return (list?.processes.length ?? 0) > 1 || (list?.broken?.length ?? 0) > 0;
 }
 
+/** Scrolls BOX, and nothing around it, so that ROW can be seen in it. */
+function showRow(box: Element, row: Element): void {
+    const frame = box.getBoundingClientRect();
+    const place = row.getBoundingClientRect();
+    if (place.height > 0 && (place.top < frame.top || place.bottom > frame.bottom)) {
+        box.scrollTop += (place.top + place.bottom - frame.top - frame.bottom) / 2;
+    }
+}
+
 export function ProcessList() {
     const [open, setOpen] = useState(false);
+    const nav = useRef<HTMLElement>(null);
     const list = processList.value;
+    const chosen = processId.value;
+    // The chosen one of a hundred, also when the page was opened with it: the card scrolls on a
+    // wide page, the drawer's list on a narrow one.
+    useLayoutEffect(() => {
+        const row = nav.current?.querySelector('.process-row[aria-current]');
+        if (nav.current && row) {
+            showRow(row.closest('.process-list') ?? nav.current, row);
+            showRow(nav.current, row);
+        }
+    }, [chosen, open]);
     if (!list || !hasChoice()) {
         return null;
     }
     const rows = treeOf(list.processes);
     const current = list.processes.find((p) => p.id === processId.value);
     return (
-        <nav class={`processes card${open ? ' open' : ''}`} aria-label="Processes">
+        <nav
+            ref={nav}
+            class={`processes card${open ? ' open' : ''}`}
+            aria-label="Processes"
+        >
             <button
                 type="button"
                 class="drawer-button"
