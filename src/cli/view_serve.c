@@ -37,8 +37,9 @@ static int check_paths(const char *verb, const ServeOptions *options)
 {
     struct stat st;
     for (size_t i = 0; i < options->path_count; i++) {
-        if (stat(options->paths[i], &st) == 0)
-            continue;
+        if (stat(options->paths[i], &st) == 0 &&
+            (!S_ISDIR(st.st_mode) || access(options->paths[i], R_OK | X_OK) == 0))
+            continue; /* a file is opened later, a folder would only look empty */
         int r = -errno;
         cli_error("%s: %s: %s: name a profile or a folder", verb, options->paths[i],
                   cli_strerror(r));
