@@ -57,7 +57,7 @@ COLD RuleBits rule_fill(uint64_t pc, uint64_t key)
     rule.generation = (uint8_t)module->generation;
     RuleBits bits = rule_checked(rule);
     RuleCell *cell = rule_cell(rule_cells, pc);
-    atomic_store_explicit(&cell->check, pc ^ bits ^ key, memory_order_relaxed);
+    atomic_store_explicit(&cell->check, rule_name(bits, pc) ^ bits ^ key, memory_order_relaxed);
     atomic_store_explicit(&cell->rule, bits, memory_order_relaxed);
     return bits;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -9,9 +10,9 @@
 
 /*
  * Process-wide cache of rules, found by return address: direct-mapped, two words a cell, written
- * and read without a lock. The first word is pc ^ rule ^ epoch key, so that a cell torn between two
- * writers never matches (the trick of lockless transposition tables, Hyatt and Mann), and a cell of
- * an older epoch does not either.
+ * and read without a lock. The first word is pc ^ rule ^ key (epoch, kind of rule), so that a cell
+ * torn between two writers never matches (the trick of lockless transposition tables, Hyatt and
+ * Mann), and a cell of an older epoch does not either.
  *
  * A rule travels as its eight bytes with the kind xored by RULE_PLAIN: the common rule (rsp plus a
  * constant, generation 0) then has zeros under RULE_NOT_FAST, one test in the walk's loop. The
@@ -62,10 +63,26 @@ extern __attribute__((visibility("hidden"))) RuleCell rule_cells[1 << RULE_CELL_
 
 #define RULE_KEY_EXACT (UINT64_C(1) << 63)
 
-/* Never 0 above bit 47, so that an empty cell matches no pc, not even 0. */
+/* Never 0 above bit 47, so that an empty cell, whose rule would be fast, matches no pc, not even 0.
+ */
 static inline uint64_t rule_epoch_key(uint32_t epoch)
 {
     return (uint64_t)(0x4000 | (epoch & 0x3fff)) << 48;
+}
+
+/* In the first word of a rule that is not fast: the walk's loop then needs one comparison to know
+ * that a rule is the right one and fast. */
+#define RULE_KEY_SLOW (UINT64_C(1) << 62)
+
+/* What the two words of a cell, xored with the key, are for PC's rule. */
+static inline uint64_t rule_name(RuleBits rule, uint64_t pc)
+{
+    return rule & RULE_NOT_FAST ? pc ^ RULE_KEY_SLOW : pc;
+}
+
+static inline bool rule_holds(RuleBits rule, uint64_t named, uint64_t pc)
+{
+    return rule_name(rule, pc) == named;
 }
 
 /* Its cell's number, times two. The lowest bits of an address are as good as random over a program,

@@ -198,7 +198,7 @@ static COLD RuleBits rule_exact(const Walker *w)
     RuleCell *cell = rule_cell(rule_cells, w->at->word);
     RuleBits rule = atomic_load_explicit(&cell->rule, memory_order_relaxed);
     uint64_t check = atomic_load_explicit(&cell->check, memory_order_relaxed);
-    if ((check ^ rule ^ key) != w->at->word)
+    if (!rule_holds(rule, check ^ rule ^ key, w->at->word))
         rule = rule_fill(w->at->word, key);
     return rule | RULE_EXACT;
 }
@@ -266,67 +266,73 @@ static inline __attribute__((always_inline)) void walk_frames(Walker *w, UnwindT
         size_t cell = rule_at(pc);
         RuleBits rule = atomic_load_explicit(&rules[cell], memory_order_relaxed);
         uint64_t check = atomic_load_explicit(&checks[cell], memory_order_relaxed);
-        if (UNLIKELY((check ^ rule ^ key) != pc)) {
-            if (pc < WALK_LOWEST_PC && at != w->first) {
-                end_of_stack(w, at);
-                at--;
-                break;
+        uint64_t named = check ^ rule ^ key;
+        if (UNLIKELY(named != pc)) {
+            if (!rule_holds(rule, named, pc)) {
+                if (pc < WALK_LOWEST_PC && at != w->first) {
+                    end_of_stack(w, at);
+                    at--;
+                    break;
+                }
+                thread->stats.rule_misses++;
+                rule = rule_fill(pc, key);
             }
-            thread->stats.rule_misses++;
-            rule = rule_fill(pc, key);
+            if (rule & RULE_NOT_FAST)
+                goto not_fast;
         }
-        if (LIKELY(!(rule & RULE_NOT_FAST))) {
-            at->rule = rule;
-            acc = acc * WALK_BASE + pc;
-            cfa += (uint64_t)rule_cfa_offset(rule);
-            if (LIKELY(cfa < limit)) {
-            plain:
-                pc = stack_word(cfa - 8);
-                at[1].sp = cfa;
-                at[1].word = pc;
-                at++;
-                __asm__("" : "+r"(at)); /* one register */
-                if (LIKELY(at != full))
-                    continue;
-                w->at = at;
-                depth_reached(w);
-                at--;
-                break;
-            }
-            if (UNLIKELY(cfa > w->high)) {
-                w->next = at + 1;
-                w->flags |= UNWIND_ENDED_EARLY;
-                break;
-            }
-            join = join_next(join, cfa);
-            limit = walk_limit(w, join);
-            if (cfa < limit)
-                goto plain;
+        at->rule = rule;
+        acc = acc * WALK_BASE + pc;
+        cfa += (uint64_t)rule_cfa_offset(rule);
+        if (LIKELY(cfa < limit)) {
+        plain:
             pc = stack_word(cfa - 8);
             at++;
-        } else if (rule_kind(rule) == RULE_OUTER) {
+            __asm__("" : "+r"(at)); /* one register */
+            at->sp = cfa;
+            at->word = pc;
+            if (LIKELY(at != full))
+                continue;
+            w->at = at;
+            depth_reached(w);
+            at--;
+            break;
+        }
+        if (UNLIKELY(cfa > w->high)) {
+            w->next = at + 1;
+            w->flags |= UNWIND_ENDED_EARLY;
+            break;
+        }
+        join = join_next(join, cfa);
+        limit = walk_limit(w, join);
+        if (cfa < limit)
+            goto plain;
+        pc = stack_word(cfa - 8);
+        at++;
+        goto stepped;
+    not_fast:
+        if (rule_kind(rule) == RULE_OUTER) {
             at->rule = rule;
             acc = acc * WALK_BASE + frame_word(pc, rule);
             w->next = at + 1;
             break;
-        } else {
-            w->acc = acc;
-            w->at = at;
-            w->frames = max_depth + 1 - (uint32_t)(full - at);
-            StepEnd end = step_rare(w, rule);
-            acc = w->acc;
-            at = w->next;
-            full = at + (max_depth - w->frames);
-            if (end != STEP_ON) {
-                w->flags |= end == STEP_EARLY ? UNWIND_ENDED_EARLY : 0;
-                at--;
-                break;
-            }
-            cfa = w->cfa;
-            pc = w->pc;
-            join = join_next(join, cfa);
-            limit = walk_limit(w, join);
         }
+        w->acc = acc;
+        w->at = at;
+        w->frames = max_depth + 1 - (uint32_t)(full - at);
+        StepEnd end = step_rare(w, rule);
+        acc = w->acc;
+        at = w->next;
+        full = at + (max_depth - w->frames);
+        if (end != STEP_ON) {
+            w->flags |= end == STEP_EARLY ? UNWIND_ENDED_EARLY : 0;
+            at--;
+            break;
+        }
+        cfa = w->cfa;
+        pc = w->pc;
+        join = join_next(join, cfa);
+        limit = walk_limit(w, join);
+    stepped:
         at->sp = cfa;
         at->word = pc;
         w->at = at;
