@@ -58,6 +58,33 @@ static const char *record_reason(const Profile *profile)
     return reason[0] ? reason : decode_message(profile->decoder);
 }
 
+/* ---- readers -------------------------------------------------------------------------------- */
+
+/* What unpacks and decodes keeps nothing from one record to the next but memory, half a MiB: a run
+ * that has ended gives it back, of which there may be thousands in a folder. */
+static void readers_put_away(Profile *profile)
+{
+    record_free(profile->reader);
+    decoder_free(profile->decoder);
+    profile->reader = NULL;
+    profile->decoder = NULL;
+}
+
+static int readers_need(Profile *profile)
+{
+    if (profile->reader && profile->decoder)
+        return 0;
+    readers_put_away(profile);
+    int ret = record_new(&profile->reader);
+    if (ret == 0)
+        ret = decoder_new(&profile->budget, &profile->decoder);
+    if (ret == 0)
+        decoder_set_ready(profile->decoder, ready_record);
+    return ret;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
 static int take_process(Profile *profile, uint64_t payload, ProfileError *ret_error)
 {
     const DecodedProcess *process;
@@ -149,6 +176,9 @@ static int take_snapshots(Profile *profile, uint64_t file_bytes, uint64_t until_
             *ret_left = file_bytes - profile->offset;
             return taken;
         }
+        found = readers_need(profile);
+        if (found < 0)
+            return error_set(ret_error, found, profile->offset, "out of memory");
         take_snapshot(profile, payload, file_bytes);
         taken++;
     }
@@ -160,6 +190,8 @@ static int take_snapshots(Profile *profile, uint64_t file_bytes, uint64_t until_
         return error_set(ret_error, found, profile->offset, "read: %s", strerror(-found));
     }
     look_at_tail(profile, file_bytes);
+    if (profile->ended || profile->stopped)
+        readers_put_away(profile);
     return taken;
 }
 
@@ -235,14 +267,11 @@ int profile_open_first(const char *path, Profile **ret_profile, ProfileError *re
     ret = open_file(profile, path, &file_bytes, ret_error);
     if (ret < 0)
         goto fail;
-    ret = record_new(&profile->reader);
-    if (ret == 0)
-        ret = decoder_new(&profile->budget, &profile->decoder);
+    ret = readers_need(profile);
     if (ret < 0) {
         error_set(ret_error, ret, 0, "out of memory");
         goto fail;
     }
-    decoder_set_ready(profile->decoder, ready_record);
     ret = read_first(profile, file_bytes, ret_error);
     if (ret < 0)
         goto fail;
@@ -298,8 +327,7 @@ void profile_close(Profile *profile)
     id_map_done(&profile->window_ids);
     id_map_done(&profile->shape_ids);
     pool_done(&profile->pool);
-    record_free(profile->reader);
-    decoder_free(profile->decoder);
+    readers_put_away(profile);
     if (profile->fd >= 0)
         close(profile->fd);
     free(profile->path);

@@ -4,6 +4,7 @@
  * tests/golden/published.txt and v1.txt; and opening and following of files that grow, shrink, are
  * replaced, or are no profiles.
  */
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -421,6 +422,38 @@ static void test_grows(void **state)
     free(data);
 }
 
+/* A whole record behind the end of the run is taken, though what reads was put away by then. */
+static void test_grows_after_the_end(void **state)
+{
+    char path[] = "/tmp/memhawk-test-XXXXXX";
+    ProfileError error = {0};
+    Profile *profile;
+    size_t bytes, last = 0, next = 0;
+    char *data = golden_bytes("v1", &bytes);
+
+    (void)state;
+    close(mkstemp(path));
+    write_bytes(path, "wb", data, bytes);
+    while (next < bytes) {
+        uint64_t payload;
+        memcpy(&payload, data + next, sizeof payload);
+        last = next;
+        next += sizeof payload + be64toh(payload);
+    }
+    assert_int_equal(next, bytes);
+    assert_int_equal(profile_open(path, &profile, &error), 0);
+    assert_true(profile_is_ended(profile));
+    for (size_t more = 1; more <= 2; more++) {
+        write_bytes(path, "ab", data + last, bytes - last);
+        assert_int_equal(profile_advance(profile, &error), 1);
+        assert_int_equal(profile_snapshot_count(profile), 5 + more);
+        assert_int_equal(profile_advance(profile, &error), 0);
+    }
+    profile_close(profile);
+    unlink(path);
+    free(data);
+}
+
 /* Cut at every length: the records before are shown, and a cut run without an end is no damage. */
 static void test_cut(void **state)
 {
@@ -623,6 +656,7 @@ int main(void)
         cmocka_unit_test(test_window_spans),
         cmocka_unit_test(test_modules_by_address),
         cmocka_unit_test(test_grows),
+        cmocka_unit_test(test_grows_after_the_end),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_stale),
         cmocka_unit_test(test_not_profiles),
