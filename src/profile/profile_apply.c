@@ -236,14 +236,16 @@ static int put_stack(Profile *profile, const DecodedStack *from, const uint32_t 
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static int put_change(Profile *profile, const DecodedChange *change, uint32_t snapshot)
+/* KNOWN: its stack, ID_MAP_NONE: to be looked up. */
+static int put_change(Profile *profile, const DecodedChange *change, uint32_t known,
+                      uint32_t snapshot)
 {
     Values now = values_from(&change->now);
+    uint32_t index = known;
     StackState *stack;
-    uint32_t index;
     Values before;
 
-    if (model_stack(profile, change->trace_id, &index) < 0)
+    if (known == ID_MAP_NONE && model_stack(profile, change->trace_id, &index) < 0)
         return -ENOMEM;
     stack = &profile->stacks.items[index];
     before = stack->series.now;
@@ -258,19 +260,44 @@ static int put_change(Profile *profile, const DecodedChange *change, uint32_t sn
  * Changes hit stacks in no order, and a large profile is larger than any cache: fetch ahead what a
  * change will touch, the stack first, then the chunk that it points to, then the chunk's free end.
  */
-static void fetch_ahead(const Profile *profile, const DecodedSnapshot *from, size_t at)
+enum { FETCH_STEP = 6, FETCH_STEPS = 3, AHEAD = 32 };
+_Static_assert((int)AHEAD > FETCH_STEP * FETCH_STEPS, "what was looked up stays until it is used");
+
+/* AHEAD holds the stack of change I, as far as it was known when it was looked up, at I % AHEAD. */
+static void fetch_ahead(const Profile *profile, const DecodedSnapshot *from, size_t at,
+                        uint32_t *ahead)
 {
-    for (int step = 3; step >= 1; step--) {
-        size_t next = at + (size_t)step * 6;
-        uint32_t index;
+    for (size_t step = FETCH_STEPS; step >= 1; step--) {
+        size_t next = at + step * FETCH_STEP;
+        uint32_t *index = &ahead[next % AHEAD];
         if (next >= from->changes.count)
             continue;
-        index = id_map_find(&profile->stack_ids, from->changes.items[next].trace_id);
-        if (index != ID_MAP_NONE && step == 3)
-            __builtin_prefetch(&profile->stacks.items[index].series, 1);
-        else if (index != ID_MAP_NONE)
-            series_fetch(&profile->stacks.items[index].series, step == 1);
+        if (step == FETCH_STEPS)
+            *index = id_map_find(&profile->stack_ids, from->changes.items[next].trace_id);
+        if (*index == ID_MAP_NONE)
+            continue;
+        const Series *series = &profile->stacks.items[*index].series;
+        if (step < FETCH_STEPS) {
+            series_fetch(series, step == 1);
+        } else {
+            __builtin_prefetch(series, 1);
+            __builtin_prefetch((const char *)(series + 1) - 1, 1);
+        }
     }
+}
+
+/* The first ones are not fetched ahead, nor known. */
+static int put_changes(Profile *profile, const DecodedSnapshot *from, uint32_t snapshot)
+{
+    uint32_t ahead[AHEAD];
+
+    memset(ahead, 0xff, sizeof ahead);
+    for (size_t i = 0; i < from->changes.count; i++) {
+        fetch_ahead(profile, from, i, ahead);
+        if (put_change(profile, &from->changes.items[i], ahead[i % AHEAD], snapshot) < 0)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 static uint64_t rising_time(Profile *profile, uint64_t time_ns, uint64_t offset)
@@ -379,11 +406,8 @@ int model_put_snapshot(Profile *profile, const DecodedSnapshot *from, uint64_t o
         if (put_stack(profile, stack, ids, offset) < 0)
             return -ENOMEM;
     }
-    for (size_t i = 0; i < from->changes.count; i++) {
-        fetch_ahead(profile, from, i);
-        if (put_change(profile, &from->changes.items[i], index) < 0)
-            return -ENOMEM;
-    }
+    if (put_changes(profile, from, index) < 0)
+        return -ENOMEM;
     if (put_moment(profile, from, offset) < 0 || put_marks(profile, from) < 0 ||
         model_put_windows(profile, from, offset) < 0)
         return -ENOMEM;
