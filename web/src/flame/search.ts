@@ -24,12 +24,44 @@ export interface Matches {
     readonly weight: number;
 }
 
+/** Names are tested while the page waits. */
+const PATIENCE_MS = 1000;
+const TOO_SLOW = 'takes too long on these names';
+
+/**
+ * A repeated group in which something is repeated or chosen: "(a*)*" and "(a|.)*" try out all ways
+ * to cut a name into parts, which takes minutes for one name and cannot be stopped.
+ */
+function repeatsTwice(pattern: string): boolean {
+    const loose: boolean[] = [false];
+    const plain = pattern.replace(/\\./g, 'x').replace(/\[[^\]]*\]/g, 'x');
+    for (let at = 0; at < plain.length; at++) {
+        const next = plain.charAt(at + 1);
+        if (plain[at] === '(') {
+            loose.push(false);
+            at += next === '?' ? 1 : 0; // "(?:", "(?="
+        } else if (plain[at] === ')') {
+            const inside = loose.length > 1 && loose.pop() === true;
+            if (inside && '*+{'.includes(next) && next !== '') {
+                return true;
+            }
+            loose[loose.length - 1] ||= inside;
+        } else if ('*+{?|'.includes(plain.charAt(at))) {
+            loose[loose.length - 1] = true;
+        }
+    }
+    return false;
+}
+
 /** A test of names, or what is wrong with the expression. */
 export function nameTest(text: string): ((name: string) => boolean) | string {
     const expression = /^\/(.+)\/(i?)$/.exec(text);
     if (!expression) {
         const wanted = text.toLowerCase();
         return (name) => name.toLowerCase().includes(wanted);
+    }
+    if (repeatsTwice(expression[1]!)) {
+        return 'repeats a group that repeats or chooses, which takes too long';
     }
     try {
         const pattern = new RegExp(expression[1]!, expression[2]);
@@ -60,7 +92,11 @@ function matchLabels(answer: TreeAnswer, wanted: Wanted): Uint8Array | string {
     if (typeof test === 'string') {
         return test;
     }
+    const end = performance.now() + PATIENCE_MS;
     for (let at = 0; at < found.length; at++) {
+        if (performance.now() > end) {
+            return TOO_SLOW;
+        }
         const file = labels.file[at];
         const hit = test(labels.function[at] ?? '') ||
             (file ? test(`${baseName(file)}:${labels.line[at]}`) : false);
