@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What walks remember: which words are compared, chains of walks of one place, the ring and its
+ * growth, epochs, and the identity of a stack. Stacks are laid out by hand where a shape is rare;
+ * test_unwind_walk.c has the real ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "unwind/internal.h"
+#include "unwind/memo.h"
+#include "unwind/walk.h"
+#include "unwind/walk_probe.h"
+
+static void end_with_no_difference(long least_probes)
+{
+    long probes = probe_state->probes, differences = probe_state->differences;
+    probe_end();
+    assert_true(probes >= least_probes);
+    assert_int_equal(differences, 0);
+}
+
+static uint64_t random_next(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    return *seed ^= *seed << 17;
+}
+
+/* ---- what the memo compares
+ * ---------------------------------------------------------------------- */
+
+/* Never run; their tables tell how to step from the return addresses in them. */
+extern char memo_saver_return[], memo_framed_return[], memo_wide_return[], memo_outer_return[];
+__asm__(".text\n"
+        ".cfi_startproc\n" /* CFA = rsp + 16, rbp saved at CFA - 16 */
+        "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
+        "call *%rdi\nmemo_saver_return:\n"
+        "pop %rbp\n.cfi_def_cfa_offset 8\nret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n" /* CFA = rbp + 16 */
+        "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
+        "mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+        "call *%rdi\nmemo_framed_return:\n"
+        "leave\n.cfi_def_cfa %rsp, 8\nret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n" /* CFA = rsp + 32 */
+        "sub $24, %rsp\n.cfi_def_cfa_offset 32\n"
+        "call *%rdi\nmemo_wide_return:\n"
+        "add $24, %rsp\n.cfi_def_cfa_offset 8\nret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n.cfi_undefined %rip\n" /* the outermost frame */
+        "call *%rdi\nmemo_outer_return:\nud2\n"
+        ".cfi_endproc\n");
+
+/* A stack laid out by hand: only the rbp that the first frame saved changes, and with it where the
+ * second frame's caller lies. Each word that the first walk took a pc from stays. */
+static void saved_fp_is_compared(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    volatile uint64_t stack[16] = {0};
+    stack[0] = (uint64_t)&stack[4];          /* rbp saved */
+    stack[1] = (uint64_t)memo_framed_return; /* its CFA: rbp + 16 */
+    stack[5] = (uint64_t)memo_saver_return;
+    UnwindContext context = {.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)&stack[0]};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 3);
+        UnwindStats stats;
+        unwind_thread_stats(probe_state->warm, &stats);
+        assert_int_equal(stats.verified, i);
+    }
+    stack[0] = (uint64_t)&stack[10]; /* no return address there: the bottom */
+    assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 2);
+    stack[0] = (uint64_t)&stack[4];
+    assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 3);
+    probe_end();
+}
+
+/* One walk by a thread that remembers, checked against one that does not. */
+static const UnwindWalk *walk_checked(const UnwindContext *context)
+{
+    FrameWord frames[2][PROBE_FRAMES];
+    const UnwindWalk *remembered = unwind_remembered(probe_state->warm, context->pc, context->sp);
+    UnwindWalk *walk = unwind_walk(probe_state->warm, context);
+    assert_true(!remembered || remembered == walk);
+    size_t depth = unwind_frames(probe_state->warm, walk, frames[0]);
+    probe_forget(probe_state->anew);
+    const UnwindWalk *anew = unwind_walk(probe_state->anew, context);
+    assert_int_equal(walk->depth, anew->depth);
+    assert_int_equal(walk->flags, anew->flags);
+    assert_int_equal(walk->hash, anew->hash);
+    assert_int_equal(unwind_frames(probe_state->anew, anew, frames[1]), depth);
+    assert_memory_equal(frames[0], frames[1], depth * sizeof(**frames));
+    assert_true(walk->tag == 0 || walk->tag == walk->hash);
+    walk->tag = walk->hash;
+    return walk;
+}
+
+static uint64_t verified_walks(void)
+{
+    UnwindStats stats;
+    unwind_thread_stats(probe_state->warm, &stats);
+    return stats.verified;
+}
+
+/* Callers that take turns at one (pc, sp), departing from each other at several frames: each is
+ * walked once. */
+static void callers_in_turn(void **state)
+{
+    (void)state;
+    enum { CALLERS = 8 };
+    probe_begin(64, false);
+    uint64_t saver = (uint64_t)memo_saver_return, wide = (uint64_t)memo_wide_return;
+    volatile uint64_t stack[40] = {0};
+    UnwindContext context = {.pc = saver, .sp = (uint64_t)&stack[0]};
+    for (unsigned round = 0; round < 50; round++) {
+        for (unsigned caller = 0; caller < CALLERS; caller++) {
+            for (unsigned frame = 0; frame < 6; frame++)
+                stack[2 * frame + 1] = saver;
+            stack[13] = 0;
+            if (caller % 4 < 3)
+                stack[2 * (caller % 4) + 3] = wide; /* its caller is two words further out */
+            stack[11] = caller < 4 ? saver : wide;
+            walk_checked(&context);
+        }
+        assert_int_equal(verified_walks(), round * CALLERS);
+    }
+    probe_end();
+}
+
+/* A walk of eight frames; which of them are the wide ones tells NUMBER, below 128. */
+static UnwindContext numbered_stack(volatile uint64_t *stack, unsigned number)
+{
+    unsigned at = 1;
+    for (unsigned frame = 0; frame < 7; frame++) {
+        bool wide = number >> frame & 1;
+        stack[at] = wide ? (uint64_t)memo_wide_return : (uint64_t)memo_saver_return;
+        at += wide ? 4 : 2;
+    }
+    stack[at] = 0;
+    return (UnwindContext){.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)stack};
+}
+
+/* CALLERS walks from number FIRST at each of PLACES (pc, sp), in turn; returns how many of them
+ * were remembered. */
+static uint64_t numbered_round(unsigned places, unsigned first, unsigned callers)
+{
+    volatile uint64_t stack[64];
+    uint64_t before = verified_walks();
+    for (unsigned caller = first; caller < first + callers; caller++) {
+        for (unsigned place = 0; place < places; place++) {
+            UnwindContext context = numbered_stack(&stack[place], caller);
+            assert_int_equal(walk_checked(&context)->depth, 8);
+        }
+    }
+    return verified_walks() - before;
+}
+
+/* A chain holds from MEMO_CHAIN to twice as many walks, less one. */
+static void chain_lengths(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    assert_int_equal(numbered_round(1, 0, MEMO_CHAIN), 0);
+    assert_int_equal(numbered_round(1, 0, MEMO_CHAIN + 1), MEMO_CHAIN);
+    assert_int_equal(numbered_round(1, 1, MEMO_CHAIN), MEMO_CHAIN); /* cut to these */
+    assert_int_equal(numbered_round(1, 2 * MEMO_CHAIN, 2 * MEMO_CHAIN), 0);
+    for (unsigned round = 0; round < 5; round++)
+        assert_int_equal(numbered_round(1, 0, 2 * MEMO_CHAIN), 0); /* always one just dropped */
+    probe_end();
+}
+
+/* WORDS words, few different ones at each place, one of them changed between walks: the return
+ * addresses are of PCS, or 0 where ENDS tells; saved rbps in between. */
+static void few_words(unsigned depth, unsigned words, const uint64_t pcs[4], unsigned ends)
+{
+    enum { ROUNDS = 60000 };
+    probe_begin(depth, false);
+    uint64_t seed = 88172645463325252u + depth;
+    volatile uint64_t stack[200];
+    for (unsigned i = 0; i < ARRAY_SIZE(stack); i++)
+        stack[i] = i % 2 ? (uint64_t)memo_saver_return : (uint64_t)&stack[6];
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        uint64_t random = random_next(&seed);
+        unsigned at = random % words;
+        uint64_t pc = random >> 10 & 15 || !ends ? pcs[random >> 14 & 3] : 0;
+        stack[at] = at % 2 ? pc : (uint64_t)&stack[random >> 14 & 2 ? 6 : 10];
+        stack[words | 1] = (uint64_t)memo_outer_return;
+        stack[(words | 1) + 2] = (uint64_t)memo_outer_return;
+        UnwindContext context = {.pc = pcs[random >> 20 & 1],
+                                 .sp = (uint64_t)&stack[random >> 22 & 2],
+                                 .fp = (uint64_t)&stack[random >> 24 & 3 ? 4 : 8]};
+        walk_checked(&context);
+    }
+    assert_true(verified_walks() > ROUNDS / 8);
+    UnwindStats stats;
+    unwind_thread_stats(probe_state->warm, &stats);
+    assert_true(stats.joined > ROUNDS / 60 || depth < 60); /* few reach their ends then */
+    probe_end();
+}
+
+/* Stacks laid out by hand: chains, joins and the log with walks of all lengths; frames whose CFAs
+ * come from rbp; plain ones only; walks cut by depth. */
+static void stacks_of_few_words(void **state)
+{
+    (void)state;
+    uint64_t saver = (uint64_t)memo_saver_return, wide = (uint64_t)memo_wide_return,
+             framed = (uint64_t)memo_framed_return, outer = (uint64_t)memo_outer_return;
+    few_words(64, 16, (uint64_t[]){saver, wide, saver, framed}, 1);
+    few_words(200, 40, (uint64_t[]){saver, wide, saver, framed}, 1);
+    few_words(64, 120, (uint64_t[]){saver, saver, saver, wide}, 0);
+    few_words(64, 40, (uint64_t[]){saver, wide, saver, outer}, 0);
+    few_words(40, 120, (uint64_t[]){saver, saver, saver, wide}, 0);
+    few_words(52, 120, (uint64_t[]){saver, saver, saver, wide}, 0);
+    few_words(12, 40, (uint64_t[]){saver, saver, saver, wide}, 0);
+}
+
+/* One walk is returned again and again, also when it is the oldest and the next one needs its room;
+ * that next one goes through all of its frames. */
+static void oldest_returned_last(void **state)
+{
+    (void)state;
+    enum { OUTER = 48, INNER = 24 };
+    probe_begin(64, false);
+    volatile uint64_t stack[2 * (OUTER + INNER) + 4] = {0};
+    UnwindContext outer = {.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)&stack[2 * INNER]};
+    for (unsigned i = 0; i < OUTER - 2; i++)
+        stack[2 * (INNER + i) + 1] = outer.pc;
+    stack[2 * (INNER + OUTER - 2) + 1] = (uint64_t)memo_outer_return;
+    for (unsigned round = 0; round < 3000; round++) {
+        assert_int_equal(walk_checked(&outer)->depth, OUTER);
+        unsigned inner = 1 + round * 7 % 16;
+        UnwindContext context = {.pc = outer.pc, .sp = (uint64_t)&stack[2 * (INNER - inner)]};
+        for (unsigned i = 0; i < inner; i++)
+            stack[2 * (INNER - inner + i) + 1] = outer.pc;
+        if (inner > 3) /* one of many */
+            stack[2 * (INNER - inner + round / 16 % (inner - 2)) + 1] = (uint64_t)memo_wide_return;
+        walk_checked(&context);
+    }
+    assert_true(verified_walks() > 2800);
+    probe_end();
+}
+
+/* A plain step past the end of the stack, where a page lies that must not be read. */
+static void plain_step_stays_on_stack(void **state)
+{
+    (void)state;
+    enum { BYTES = 8192 };
+    char *memory = mmap(NULL, BYTES + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_int_equal(mprotect(memory, BYTES, PROT_READ | PROT_WRITE), 0);
+    probe_begin(64, false);
+    UnwindContext context = {.pc = (uint64_t)memo_saver_return};
+    for (uint64_t room = 8; room <= 16; room += 8) { /* its CFA is 16 above */
+        context.sp = (uint64_t)memory + BYTES - room;
+        const UnwindWalk *walk = unwind_walk(probe_state->warm, &context);
+        assert_int_equal(walk->depth, 1);
+        assert_int_equal(walk->flags, room < 16 ? UNWIND_ENDED_EARLY : 0);
+    }
+    probe_end();
+    munmap(memory, BYTES + 4096);
+}
+
+/* When a module goes away, no walk remembered from before may be returned. */
+static void epoch_forgets(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    volatile uint64_t stack[16] = {0};
+    UnwindContext context = {.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)&stack[0]};
+    for (unsigned epoch = 0; epoch < 3; epoch++) {
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 1);
+        UnwindStats stats;
+        unwind_thread_stats(probe_state->warm, &stats);
+        assert_int_equal(stats.walks, 3 * (epoch + 1));
+        assert_int_equal(stats.verified, 2 * (epoch + 1));
+        assert_int_equal(stats.joined, 0);
+        atomic_fetch_add(&unwind_epoch, 1);
+    }
+    probe_end();
+}
+
+/* ---- identity
+ * ---------------------------------------------------------------------------------------- */
+
+static uint64_t hash_at_depth;
+static void keep_hash(void)
+{
+    probe_walker_only();
+    hash_at_depth = probe_state->walk.hash;
+}
+
+static __attribute__((noinline)) void lower(void (*inner)(void), unsigned bytes)
+{
+    volatile char *room = __builtin_alloca(bytes);
+    room[0] = 1;
+    inner();
+    room[0] = 2;
+}
+
+/* The same frames at other stack addresses have the same hash. */
+static void equal_frames_equal_hash(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    uint64_t hashes[20];
+    for (unsigned i = 0; i < 20; i++) {
+        lower(keep_hash, 16 + i * 48);
+        hashes[i] = hash_at_depth;
+        assert_int_equal(hashes[i], hashes[0]);
+    }
+    end_with_no_difference(20);
+}
+
+/* Whether a + b * factor = 0 modulo 2^64 has a solution other than 0 with |a| and |b| below LIMIT,
+ * which is below 2^31. By Legendre's theorem such a solution is a multiple of one that Euclid's
+ * algorithm meets. */
+static bool short_vector(uint64_t factor, uint64_t limit)
+{
+    __int128 a[2] = {(__int128)1 << 64, factor}, b[2] = {0, -1};
+    while (a[1] != 0) {
+        __int128 size = b[1] < 0 ? -b[1] : b[1];
+        if (a[1] < (__int128)limit && size < (__int128)limit)
+            return true;
+        __int128 quotient = a[0] / a[1], next_a = a[0] - quotient * a[1],
+                 next_b = b[0] - quotient * b[1];
+        a[0] = a[1], b[0] = b[1];
+        a[1] = next_a, b[1] = next_b;
+    }
+    return b[1] > -(__int128)limit && b[1] < (__int128)limit;
+}
+
+static void walk_base_lattices(void **state)
+{
+    (void)state;
+    assert_true(short_vector(3, 4)); /* the check itself can fail */
+    assert_true(short_vector(WALK_BASE, 1u << 31));
+    uint64_t factor = 1;
+    for (unsigned distance = 1; distance < UNWIND_MAX_DEPTH; distance++) {
+        factor *= WALK_BASE;
+        if (short_vector(factor, 1u << 29))
+            fail_msg("distance %u", distance);
+    }
+}
+
+static size_t resident_bytes(void *memory, size_t bytes)
+{
+    static unsigned char pages[1024];
+    size_t resident = 0, count = (bytes + 4095) / 4096;
+    assert_true(count <= sizeof pages);
+    assert_int_equal(mincore(memory, bytes, pages), 0);
+    for (size_t i = 0; i < count; i++)
+        resident += pages[i] & 1;
+    return resident * 4096;
+}
+
+/* More walks in turn than the ring holds at first, so that none is found again until it grows. */
+static void ring_grows(void **state)
+{
+    (void)state;
+    enum { PLACES = 10, CALLERS = 30, ROUND = PLACES * CALLERS };
+    probe_begin(64, false);
+    for (unsigned walks = ROUND; walks < LOG_GROWS_AT; walks += ROUND)
+        assert_int_equal(numbered_round(PLACES, 0, CALLERS), 0);
+    size_t bytes = unwind_thread_bytes(64);
+    assert_true(resident_bytes(probe_state->warm, bytes) <= 128 * 1024);
+    for (unsigned round = 0; round < 4; round++)
+        numbered_round(PLACES, 0, CALLERS);
+    for (unsigned round = 0; round < 4; round++)
+        assert_int_equal(numbered_round(PLACES, 0, CALLERS), ROUND);
+    assert_true(bytes <= 288 * 1024);
+    probe_end();
+}
+
+/* In the first threads only that come to it, and never beyond the thread's memory. */
+static void rings_grow_in_some_threads(void **state)
+{
+    (void)state;
+    unsigned grown = 0;
+    for (unsigned i = 0; i < LOG_GROWN_MOST + 6; i++) {
+        unsigned depth = 8 + (i + 1) % 3 * 106; /* at 220 there is no room to grow */
+        probe_begin(depth, false);
+        const UnwindThread *thread = probe_state->warm;
+        const char *end = (const char *)thread + unwind_thread_bytes(depth);
+        for (unsigned round = 0; round < 12; round++) {
+            numbered_round(30, 0, 30);
+            assert_true(thread->log_end <= end && thread->head <= thread->log_end);
+        }
+        grown += thread->log_end > thread->log + LOG_GROWN_BYTES - 4096;
+        probe_end();
+    }
+    assert_in_range(grown, 1, LOG_GROWN_MOST);
+}
+int main(void)
+{
+    if (unwind_init(probe_pages) < 0 || unwind_modules_refresh() < 0)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(saved_fp_is_compared),
+        cmocka_unit_test(callers_in_turn),
+        cmocka_unit_test(chain_lengths),
+        cmocka_unit_test(stacks_of_few_words),
+        cmocka_unit_test(oldest_returned_last),
+        cmocka_unit_test(plain_step_stays_on_stack),
+        cmocka_unit_test(epoch_forgets),
+        cmocka_unit_test(equal_frames_equal_hash),
+        cmocka_unit_test(walk_base_lattices),
+        cmocka_unit_test(ring_grows),
+        cmocka_unit_test(rings_grow_in_some_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
