@@ -313,7 +313,8 @@ static inline __attribute__((always_inline)) void walk_frames(Walker *w, UnwindT
         if (rule_kind(rule) == RULE_OUTER) {
             at->rule = rule;
             acc = acc * WALK_BASE + frame_word(pc, rule);
-            /* A copy of plain walks sums raw words: not where the last one says more than its pc. */
+            /* A copy of plain walks sums raw words: not where the last one says more than its pc.
+             */
             w->special |= (rule & (RULE_GENERATION | RULE_EXACT)) != 0;
             w->next = at + 1;
             break;
