@@ -53,6 +53,14 @@ function graphsOf(answer: FlameAnswer | undefined): Graph[] {
         : [];
 }
 
+/** After the next frame; a page that is not in sight draws none. */
+function painted(): Promise<void> {
+    return new Promise((done) => {
+        requestAnimationFrame(() => setTimeout(done));
+        setTimeout(done, 200);
+    });
+}
+
 export function Stacks(props: StacksProps): JSX.Element {
     const { process, interval, moment, window, view, revision, metrics } = props;
     const selection = selectionFor({ view, interval, moment, window });
@@ -60,20 +68,26 @@ export function Stacks(props: StacksProps): JSX.Element {
     const lines = view.granularity === 'line';
     const { inverted } = view;
     const question = JSON.stringify([process.id, selection]);
+    /* Whoever changes the interval looks at the graph: the table's request and layout come after. */
+    const graphFirst = useRef<Promise<void>>(Promise.resolve());
     const flame = useQuery<Asked<FlameAnswer>>(
         JSON.stringify([question, inverted, limit]),
         revision,
-        async (signal) => ({
-            answer: await api.flame(process.id, { ...selection, inverted, limit }, signal),
-            lines,
-            inverted,
-        }),
+        async (signal) => {
+            const asked = api.flame(process.id, { ...selection, inverted, limit }, signal);
+            graphFirst.current = asked.then(painted, () => undefined);
+            return { answer: await asked, lines, inverted };
+        },
     );
-    const functions = useQuery<Asked<FunctionsAnswer>>(question, revision, async (signal) => ({
-        answer: await api.functions(process.id, { ...selection, limit: TABLE_ROWS }, signal),
-        lines,
-        inverted,
-    }));
+    const functions = useQuery<Asked<FunctionsAnswer>>(question, revision, async (signal) => {
+        await graphFirst.current;
+        const answer = await api.functions(
+            process.id,
+            { ...selection, limit: TABLE_ROWS },
+            signal,
+        );
+        return { answer, lines, inverted };
+    });
     const answer = flame.data?.answer;
     const graphs = useMemo(() => graphsOf(answer), [answer]);
     const trees = useMemo(() => graphs.map(({ tree }) => tree), [graphs]);
