@@ -6,7 +6,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api } from '../api';
-import type { FlameAnswer, FunctionsAnswer, Metric, Side } from '../api';
+import type { FlameAnswer, FunctionsAnswer, Metric, Selection, Side } from '../api';
 import { amount } from '../format';
 import type { FlamePanelProps } from '../panels';
 import { useQuery } from '../query';
@@ -51,6 +51,11 @@ function graphsOf(answer: FlameAnswer | undefined): Graph[] {
     return answer
         ? sidesOf(answer).map(({ index, side }) => ({ tree: makeTree(answer, index), side }))
         : [];
+}
+
+function isWholePeak(s: Selection): boolean {
+    const whole = s.from === undefined && s.to === undefined;
+    return s.mode === 'peak' && s.metric === 'live-bytes' && whole && !s.filter;
 }
 
 /** After the next frame; a page that is not in sight draws none. */
@@ -146,6 +151,7 @@ export function Stacks(props: StacksProps): JSX.Element {
                 <SummaryLine
                     answer={answer}
                     start={process.start}
+                    highest={isWholePeak(selection) ? process.peak_bytes : null}
                     found={matches}
                     wanted={wanted}
                     onClear={() => {

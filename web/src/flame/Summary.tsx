@@ -8,14 +8,16 @@ import { amount, count, share } from '../format';
 import { summaryOf } from './request';
 import type { Matches, Wanted } from './search';
 
-export function SummaryLine({ answer, start, found, wanted, onClear }: {
+export function SummaryLine({ answer, start, highest, found, wanted, onClear }: {
     answer: FlameAnswer;
     start: number;
+    /** The exact peak of the run, where the answer is its composition. */
+    highest: number | null;
     found: (Matches | null)[];
     wanted: Wanted | null;
     onClear(): void;
 }): JSX.Element {
-    const { text, title, note } = summaryOf(answer, start);
+    const { text, title, note } = summaryOf(answer, start, highest);
     const totals = answer.totals[answer.metric];
     return (
         <p class="flame-summary" role="status">

@@ -4,7 +4,7 @@
 
 import { METRICS } from '../api';
 import type { FlameAnswer, Metric, Selection, Side } from '../api';
-import { amount, count, COUNT_OF, counted, exact, signed, since } from '../format';
+import { amount, count, COUNT_OF, counted, exact, share, signed, since } from '../format';
 import type { FlameView, Interval, Show } from '../panels';
 
 export const SHOW_NAME: Record<Show, string> = {
@@ -116,7 +116,19 @@ function changeSummary(answer: FlameAnswer): Summary {
     return { text: sentence(amount), title: sentence(exact), note: notes.join(' · ') };
 }
 
-export function summaryOf(answer: FlameAnswer, start: number): Summary {
+/**
+ * The recorder knows the highest sum exactly; what it consisted of was kept at a snapshot that may lie
+ * a little lower. Empty where they agree to a thousandth.
+ */
+function keptNote(value: number, highest: number | null): string {
+    if (highest === null || value >= highest * 0.999) {
+        return '';
+    }
+    return `kept at ${share(value, highest)} of the highest, ${amount(highest, 'bytes')}`;
+}
+
+/** `highest`: the exact peak, in bytes, where the answer is the composition of the whole run's. */
+export function summaryOf(answer: FlameAnswer, start: number, highest: number | null = null): Summary {
     const { unit, metric, totals, mode, at, from, to } = answer;
     const span = from !== null && to !== null && mode === 'between'
         ? `${since(from, start)} to ${since(to, start)}` : '';
@@ -132,7 +144,7 @@ export function summaryOf(answer: FlameAnswer, start: number): Summary {
     const moment = at !== null && (mode === 'peak' || mode === 'moment') ? since(at, start) : '';
     const where = mode === 'peak' ? `at the peak, ${moment}` : moment && `at ${moment}`;
     const stacks = `${count(answer.stacks)} ${answer.stacks === 1 ? 'stack' : 'stacks'}`;
-    const notes = [blocks, where, span, stacks];
+    const notes = [blocks, where, keptNote(value, highest), span, stacks];
     return { text, title: exact(value, unit), note: notes.filter(Boolean).join(' · ') };
 }
 

@@ -152,3 +152,15 @@ test('added less removed is the change of what is live, in figures', () => {
     expect(sidesOf(answer).length).toBe(2);
     expect(sidesOf({ ...answer, metric: 'total-bytes' }).length).toBe(1);
 });
+
+test('the peak says where its composition was kept, when that is lower', () => {
+    const answer = {
+        mode: 'peak', metric: 'live-bytes', unit: 'bytes', sides: ['value'],
+        totals: { 'live-bytes': [98304], 'live-count': [7] },
+        at: 3e6, from: null, to: null, stacks: 2,
+    } as unknown as FlameAnswer;
+    expect(plain(summaryOf(answer, 1e6, 102400).note)).toContain(
+        'kept at 96.0 % of the highest, 100.0 KiB');
+    expect(summaryOf(answer, 1e6, 98350).note).not.toContain('kept');
+    expect(summaryOf(answer, 1e6).note).not.toContain('kept');
+});
