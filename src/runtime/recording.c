@@ -236,15 +236,15 @@ void record_custom_free(Thread *thread, const void *block)
  * How far a thread may drift before it tells: a part of the slack that captures have, shared by all
  * threads, so that their sum stays below it. Threads with small heaps would tell at every call and
  * share a cache line that often (two threads with 17 KiB each: 86 ns a pair instead of 56), so with
- * several threads it is not less than 4 KiB, and all of them together not more than 256 KiB: a
- * quarter of what a peak may be off by.
+ * several threads it is not less than 2 KiB, and all of them together not more than 128 KiB: an
+ * eighth of what a peak may be off by.
  */
 static int64_t band_of(int64_t peak)
 {
     enum {
         LEAST = 128,
-        LEAST_SHARED = 4096,
-        LEAST_ALL = 256 << 10,
+        LEAST_SHARED = 2048,
+        LEAST_ALL = 128 << 10,
         MOST = 65536,
         MOST_WINDOW = 1024
     };
