@@ -2,8 +2,9 @@
 /*
  * What regcomp() makes of an expression grows by copies: "x{2,5}" is five of x, "x+" is "xx*", two
  * of it, and nested ones multiply, so that thirty nested "+" in a hundred characters take the
- * machine's memory. The copies are counted here as the parser would make them: one pass, a number
- * per open group. Back references make regexec() exponential and are not taken at all. No state.
+ * machine's memory, and a dozen stars of stars, copied, its time. The copies are counted here as
+ * the parser would make them: one pass, a number per open group. Back references make regexec()
+ * exponential and are not taken at all. No state.
  */
 #include "web/filter_cost.h"
 
@@ -89,6 +90,9 @@ static const char *count_item(CopyCount *count, const char *at)
     case '|':
         count->last = 0;
         return at;
+    case '*': /* one node more, but stars of stars multiply what is passed through without a
+                 character */
+    case '?':
     case '+':
         repeat_last(count, 2);
         return at;
@@ -98,8 +102,7 @@ static const char *count_item(CopyCount *count, const char *at)
         add_item(count, 1);
         return bracket_end(at);
     }
-    if (*at != '*' && *at != '?')
-        add_item(count, 1);
+    add_item(count, 1);
     return *at == '\\' && at[1] ? at + 1 : at;
 }
 

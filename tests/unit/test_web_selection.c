@@ -135,6 +135,7 @@ static void test_refusals(void **state)
         {"filter=(a)\\1", "filter:"},
         {"filter=((a{1,100}){1,100}){1,100}", "filter:"},
         {"filter=a{5000}", "filter:"},
+        {"filter=o***********{0477,}1", "filter:"}, /* stars of stars: minutes in regcomp() */
         {"filter=((((((((((a+)+)+)+)+)+)+)+)+)+)+", "filter:"},
         {"filter=a++++++++++", "filter:"},
         {"filter=a{9}{9}{9}{9}", "filter:"},
