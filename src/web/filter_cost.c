@@ -8,6 +8,7 @@
  */
 #include "web/filter_cost.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,14 @@ typedef struct CopyCount {
     unsigned long outer[FILTER_BYTES + 1]; /* of each open group: what stands before it */
     size_t depth;
     unsigned long sum, last; /* of the innermost group; of its last item */
+    bool outer_loops[FILTER_BYTES + 1];
+    bool loops, last_loops; /* whether something in it repeats without a bound */
 } CopyCount;
 
 static void add_item(CopyCount *count, unsigned long size)
 {
     count->last = size;
+    count->last_loops = false;
     count->sum += size;
 }
 
@@ -35,29 +39,47 @@ static void repeat_last(CopyCount *count, unsigned long times)
     count->last = size * capped;
 }
 
+/* Without an upper bound. Loops in loops are passed through in every order by regcomp(): minutes
+ * for four of them, copied a hundred times, so they weigh more than their copies. */
+static void loop_last(CopyCount *count, unsigned long times)
+{
+    if (count->last == 0)
+        return;
+    repeat_last(count, count->last_loops ? 8 * times : 2 * times);
+    count->loops = count->last_loops = true;
+}
+
 static void close_group(CopyCount *count)
 {
     unsigned long inner = count->sum;
-    if (count->depth == 0)
-        return; /* regcomp() says so */
+    if (count->depth == 0) {
+        add_item(count, 1); /* a character */
+        return;
+    }
+    bool loops = count->loops;
     count->sum = count->outer[--count->depth];
     add_item(count, inner + 1);
+    count->last_loops = loops;
+    count->loops = loops || count->outer_loops[count->depth];
 }
 
 /* AT is a "{": bounds, or a character that stands for itself. "{2,5}" makes five copies, "{2,}" two
- * and a repeated third. The last character of it. */
+ * and a looping third. The last character of it. */
 static const char *count_bounds(CopyCount *count, const char *at)
 {
     const char *comma = at + 1 + strspn(at + 1, "0123456789");
     const char *end = *comma == ',' ? comma + 1 + strspn(comma + 1, "0123456789") : comma;
     unsigned long low = strtoul(at + 1, NULL, 10), high = low;
-    if (*end != '}') {
+    if (*end != '}' || count->last == 0) { /* with nothing to repeat, its parts are characters */
         add_item(count, 1);
         return at;
     }
     if (*comma == ',')
-        high = end > comma + 1 ? strtoul(comma + 1, NULL, 10) : low < FILTER_COPIES ? low + 1 : low;
-    repeat_last(count, low > high ? low : high);
+        high = strtoul(comma + 1, NULL, 10);
+    if (*comma == ',' && end == comma + 1)
+        loop_last(count, low < FILTER_COPIES ? low + 1 : low);
+    else
+        repeat_last(count, low > high ? low : high);
     return end;
 }
 
@@ -81,8 +103,10 @@ static const char *count_item(CopyCount *count, const char *at)
 {
     switch (*at) {
     case '(':
+        count->outer_loops[count->depth] = count->loops;
         count->outer[count->depth++] = count->sum;
         count->sum = count->last = 0;
+        count->loops = count->last_loops = false;
         return at;
     case ')':
         close_group(count);
@@ -90,10 +114,11 @@ static const char *count_item(CopyCount *count, const char *at)
     case '|':
         count->last = 0;
         return at;
-    case '*': /* one node more, but stars of stars multiply what is passed through without a
-                 character */
-    case '?':
+    case '*':
     case '+':
+        loop_last(count, 1);
+        return at;
+    case '?':
         repeat_last(count, 2);
         return at;
     case '{':

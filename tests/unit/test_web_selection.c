@@ -135,6 +135,10 @@ static void test_refusals(void **state)
         {"filter=(a)\\1", "filter:"},
         {"filter=((a{1,100}){1,100}){1,100}", "filter:"},
         {"filter=a{5000}", "filter:"},
+        {"filter=m{,}{,}{,}{2,3}{2,31}", "filter:"},
+        {"filter=((((m*)*)*)*){99}", "filter:"},
+        {"filter=){2738,}{2738,}", "filter:"}, /* both by fuzz_request: a GiB */
+        {"filter=({5477,}{2738,}{2738,}x)", "filter:"},
         {"filter=o***********{0477,}1", "filter:"}, /* stars of stars: minutes in regcomp() */
         {"filter=((((((((((a+)+)+)+)+)+)+)+)+)+)+", "filter:"},
         {"filter=a++++++++++", "filter:"},
