@@ -222,7 +222,21 @@ static void start_recording(void)
 
 static void after_fork_in_child(void);
 
-__attribute__((constructor(101))) static void runtime_start(void)
+/*
+ * Chromium's zygote, and that of the many programs built on it, counts its threads before it forks
+ * and ends if there is a second one. It and what it forks stay unrecorded; the program's other
+ * processes do not.
+ */
+static bool is_zygote(int argument_count, char **arguments)
+{
+    for (int i = 1; i < argument_count; i++)
+        if (strcmp(arguments[i], "--type=zygote") == 0)
+            return true;
+    return false;
+}
+
+/* glibc hands these to the constructors of every library. */
+__attribute__((constructor(101))) static void runtime_start(int argument_count, char **arguments)
 {
     int saved_errno = errno;
     slow_boot();
@@ -232,7 +246,7 @@ __attribute__((constructor(101))) static void runtime_start(void)
         read_short_name();
         read_folder();
         config_complain(&runtime.config);
-        if (is_wanted()) {
+        if (is_wanted() && !is_zygote(argument_count, arguments)) {
             check_interposition();
             pthread_atfork(NULL, NULL, after_fork_in_child);
             signals_start();

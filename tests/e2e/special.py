@@ -388,10 +388,23 @@ TRAP_PROGRAMS = ["shape_O0", "shape_O1", "shape_O2", "shape_O3", "shape_Os", "sh
                  "module_kinds elsewhere", "sigprof leaf", "sigprof vdso", "counting"]
 
 
+def zygote():
+    """Chromium's zygote ends when it has a second thread: it has none of ours, and no profile."""
+    ret = []
+    count = 'import os; print(len(os.listdir("/proc/self/task")))'
+    for argument, threads, profiles in (("--type=zygote", "1\n", 0), ("--type=zygotes", "2\n", 1)):
+        with Sandbox("zygote") as bench:
+            run = bench.run(["/usr/bin/python3", "-c", count, argument], "memhawk")
+            if (run.status, run.stdout, len(run.profiles)) != (0, threads, profiles):
+                ret.append("%s: status %d, threads %r, %d profiles" %
+                           (argument, run.status, run.stdout, len(run.profiles)))
+    return ret
+
+
 def tests():
     plain = [exports, glibc_floor, static_program, linked, linked_and_preloaded, patchelf, setuid,
              name_taken, no_place, wrong_settings, settings, depth, while_it_grows, killed,
-             json_peak, replaced_file]
+             json_peak, replaced_file, zygote]
     ret = [(f.__name__, f) for f in plain]
     ret.append(("frames_traps", lambda: frame_truth(TRAP_PROGRAMS, 2, 300000)))
     ret.append(("frames_real", lambda: frame_truth(
