@@ -4,7 +4,8 @@ import type { Process } from '../api';
 import { badgeOf, commandLine, coverageShares,
     isCut, lossWords } from './facts';
 import { quoted, reportCommand, toTheEnd } from './report';
-import { sparkPoints, treeOf } from './tree';
+import { ancestorsOf, sparkPoints, treeKey, treeOf, typedRow, unfolded } from './tree';
+import type { TreeStep } from './tree';
 
 describe('the report command', () => {
     const T = 1795983215795262;
@@ -66,6 +67,64 @@ describe('the tree of processes', () => {
 
     it('shows everybody once, whatever the parents are', () => {
         expect(shape([p(1, 99), p(2, 2), p(3, 4), p(4, 3)])).toBe('0:1 0:2 0:3 1:4');
+        expect(shape([p(5, 4), p(1, 3), p(2, 1), p(3, 2), p(4, 1)])).toBe('0:1 1:2 2:3 1:4 2:5');
+    });
+
+    //  1 ─ 3 ─ 4
+    //    ─ 5
+    //  2
+    const rows = treeOf([p(1, null), p(2, null), p(3, 1), p(4, 3), p(5, 1)]);
+    const seen = (...folded: number[]) => unfolded(rows, new Set(folded));
+
+    it('knows siblings, children and ancestors', () => {
+        const words = rows.map((r) => `${r.process.id}: ${r.place}/${r.of} ${r.children}`);
+        expect(words).toEqual(['1: 1/2 2', '3: 1/2 1', '4: 1/1 0', '5: 2/2 0', '2: 2/2 0']);
+        expect(ancestorsOf(rows, 4)).toEqual([3, 1]);
+        expect(ancestorsOf(rows, 2)).toEqual([]);
+        expect(ancestorsOf(rows, 9)).toEqual([]);
+    });
+
+    it('hides what is below a folded row', () => {
+        const ids = (...folded: number[]) => seen(...folded).map((r) => r.process.id);
+        expect(ids()).toEqual([1, 3, 4, 5, 2]);
+        expect(ids(3)).toEqual([1, 3, 5, 2]);
+        expect(ids(1)).toEqual([1, 2]);
+        expect(ids(2)).toEqual([1, 3, 4, 5, 2]);
+    });
+
+    it.each<[id: number, key: string, folded: number[], step: TreeStep | null]>([
+        [1, 'ArrowDown', [], { focus: 3 }],
+        [1, 'ArrowDown', [1], { focus: 2 }],
+        [2, 'ArrowDown', [], null],
+        [2, 'ArrowUp', [], { focus: 5 }],
+        [1, 'ArrowUp', [], null],
+        [4, 'Home', [], { focus: 1 }],
+        [4, 'End', [], { focus: 2 }],
+        [1, 'ArrowRight', [], { focus: 3 }],
+        [1, 'ArrowRight', [1], { unfold: 1 }],
+        [4, 'ArrowRight', [], null],
+        [4, 'ArrowLeft', [], { focus: 3 }],
+        [3, 'ArrowLeft', [], { fold: 3 }],
+        [3, 'ArrowLeft', [3], { focus: 1 }],
+        [1, 'ArrowLeft', [1], null],
+        [2, 'ArrowLeft', [], null],
+        [2, 'x', [], null],
+        [9, 'Home', [], null],
+    ])('%i: %s, folded %j', (id, key, folded, step) => {
+        expect(treeKey(seen(...folded), new Set(folded), id, key)).toEqual(step);
+    });
+
+    it('finds what is typed', () => {
+        const named = ['sh', 'Python', 'sed', 'perl'].map((name, i) =>
+            ({ id: i, parent_id: null, name, pid: 70 + i }) as Process);
+        const find = (id: number, typed: string) => typedRow(treeOf(named), id, typed);
+        expect(find(0, 's')).toBe(2);
+        expect(find(2, 's')).toBe(0);
+        expect(find(0, 'p')).toBe(1);
+        expect(find(1, 'pe')).toBe(3);
+        expect(find(1, 'py')).toBe(1);
+        expect(find(0, '72')).toBe(2);
+        expect(find(0, 'x')).toBeNull();
     });
 });
 
