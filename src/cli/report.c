@@ -54,7 +54,7 @@ static const struct argp_option report_options[] = {
      "Of --window: minimum, median and maximum over its iterations (text, json)", 1},
     {"sort", KEY_SORT, "count|bytes|temporary", 0, "The same as --metric total-count and so on", 1},
     {"filter", KEY_FILTER, "REGEX", 0,
-     "Only stacks with a function or module that matches (extended regular expression)", 1},
+     "Only stacks with a function or module that matches (Perl-compatible)", 1},
     {NULL, 0, NULL, 0, "How it is shown:", 2},
     {"top", 'n', "N", 0, "Show the N largest", 2},
     {"granularity", 'g', "function|line", 0,
@@ -202,7 +202,7 @@ static error_t check_regex(const char *text)
     view_filter_error(text, why, sizeof(why));
     if (!*why)
         return 0;
-    cli_error("report: --filter %s: %s: give an extended regular expression", text, why);
+    cli_error("report: --filter %s: %s: give a regular expression", text, why);
     return EINVAL;
 }
 

@@ -7,12 +7,11 @@
 #include "export/view.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "export/filter.h"
 #include "profile/window_stats.h"
 
 static bool values_are_zero(const Values *values)
@@ -50,66 +49,47 @@ void view_sort(View *view)
     qsort_r(view->stacks, kept, sizeof(*view->stacks), stack_compare, &view->metric);
 }
 
-/* What regexec() has learnt about its automaton it keeps, and looks through ever longer lists: an
- * expression with many states ("[aeiou].{30}#") is a hundred times faster when it starts anew. */
-enum { FRESH_LABELS = 64 };
-
+/* Labels of one module often follow one another: its path is tried once for them. */
 typedef struct Matcher {
-    regex_t regex;
-    const char *filter;
-    uint64_t end_ns;    /* CPU time of this thread; 0: none */
-    const char *module; /* of the label before: labels of one module often follow */
-    bool module_matches;
+    Filter *filter;
+    const char *module;
+    int module_matches;
 } Matcher;
 
-static int matcher_renew(Matcher *matcher, bool first)
-{
-    if (!first && matcher->end_ns && clock_ns(CLOCK_THREAD_CPUTIME_ID) > matcher->end_ns)
-        return -ETIME;
-    regex_t fresh;
-    if (regcomp(&fresh, matcher->filter, REG_EXTENDED | REG_NOSUB) != 0)
-        return first ? -EINVAL : -ENOMEM;
-    if (!first)
-        regfree(&matcher->regex);
-    matcher->regex = fresh;
-    return 0;
-}
-
-static bool matcher_try(Matcher *matcher, const Label *label)
+static int matcher_try(Matcher *matcher, const Label *label)
 {
     if (label->module != matcher->module) {
+        int r = label->module ? filter_match(matcher->filter, label->module) : 0;
+        if (r < 0)
+            return r;
         matcher->module = label->module;
-        matcher->module_matches =
-            label->module && regexec(&matcher->regex, label->module, 0, NULL, 0) == 0;
+        matcher->module_matches = r;
     }
-    return matcher->module_matches || regexec(&matcher->regex, label->function, 0, NULL, 0) == 0;
+    return matcher->module_matches ? 1 : filter_match(matcher->filter, label->function);
 }
 
 int view_filter_labels(const Labels *labels, const char *filter, uint64_t limit_ns,
                        bool **ret_matches)
 {
-    Matcher matcher = {.filter = filter};
-    if (limit_ns)
-        matcher.end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + limit_ns;
-    int r = matcher_renew(&matcher, true);
+    Matcher matcher = {0};
+    int r = filter_new(filter, limit_ns, NULL, 0, &matcher.filter);
     if (r < 0)
         return r;
     size_t count = labels_count(labels);
     bool *matches = calloc(count + 1, sizeof(*matches));
     if (!matches)
         r = -ENOMEM;
-    for (size_t i = 0; r == 0 && i < count; i++) {
-        if (i % FRESH_LABELS == FRESH_LABELS - 1)
-            r = matcher_renew(&matcher, false);
-        if (r == 0)
-            matches[i] = matcher_try(&matcher, labels_get(labels, (uint32_t)i));
+    for (size_t i = 0; r >= 0 && i < count; i++) {
+        r = matcher_try(&matcher, labels_get(labels, (uint32_t)i));
+        matches[i] = r > 0;
     }
-    regfree(&matcher.regex);
-    if (r < 0)
+    filter_free(matcher.filter);
+    if (r < 0) {
         free(matches);
-    else
-        *ret_matches = matches;
-    return r;
+        return r;
+    }
+    *ret_matches = matches;
+    return 0;
 }
 
 static bool stack_matches(const Labels *labels, uint32_t stack, const bool *matches)
@@ -239,12 +219,8 @@ void view_done(View *view)
 
 void view_filter_error(const char *filter, char *ret_message, size_t capacity)
 {
-    regex_t regex;
-    int r = regcomp(&regex, filter, REG_EXTENDED | REG_NOSUB);
-    if (capacity)
-        ret_message[0] = '\0';
-    if (r != 0)
-        regerror(r, &regex, ret_message, capacity);
-    else
-        regfree(&regex);
+    Filter *compiled = NULL;
+    if (filter_new(filter, 0, ret_message, capacity, &compiled) == -ENOMEM)
+        snprintf(ret_message, capacity, "%s", strerror(ENOMEM));
+    filter_free(compiled);
 }

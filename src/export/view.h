@@ -15,8 +15,8 @@ typedef struct ViewOptions {
     bool interval;  /* from_ns..to_ns, else the moment at_ns */
     uint64_t at_ns; /* TIME_FIRST, TIME_LAST or a time; VIEW_AT_PEAK: highest snapshot */
     uint64_t from_ns, to_ns;
-    const char *filter; /* POSIX ERE, case-sensitive, on function names and module paths: keeps
-                         * stacks with a matching frame; NULL: all */
+    const char *filter; /* as in filter.h, on function names and module paths: keeps stacks with
+                         * a matching frame; NULL: all */
     uint64_t filter_limit_ns; /* CPU time that it may take, else -ETIME; 0: any */
     bool inverted;            /* the other direction than the format's own */
     bool collapse;            /* direct recursion shown as one frame, "f (x12)"; sums unchanged */
@@ -42,7 +42,7 @@ int view_build(const Profile *profile, const Labels *labels, const ViewOptions *
                View *ret_view);
 void view_done(View *view);
 
-/* The message of regcomp() for a filter that view_build() refused; "" when the filter is good. */
+/* What is wrong, and where, with a filter that view_build() refused; "" when the filter is good. */
 void view_filter_error(const char *filter, char *ret_message, size_t capacity);
 
 /* (*ret_matches)[label]: whether its function or module matches; to be freed. LIMIT_NS as in

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "export/view.h"
-#include "web/filter_cost.h"
+#include "web/selection.h"
 
 enum { STATES = 4 };
 

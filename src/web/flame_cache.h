@@ -16,7 +16,8 @@ int flame_cache_index(HubProcess *process, Granularity granularity, bool inverte
                       const FlameIndex **ret_index);
 /* Per stack: the values after SNAPSHOT (an index; -1: before the first, all 0). */
 int flame_cache_state(HubProcess *process, int64_t snapshot, const Values **ret_values);
-/* Per stack: whether a label of it matches FILTER, as in view_build(). -EINVAL: it is none. */
+/* Per stack: whether a label of it matches FILTER, as in view_build(). -EINVAL: it is none;
+ * -ETIME: it took longer than FILTER_LIMIT_NS. */
 int flame_cache_filter(HubProcess *process, Granularity granularity, const char *filter,
                        const bool **ret_chosen);
 void flame_cache_free(FlameCache *cache);

@@ -2,7 +2,7 @@
 /*
  * From the SELECTION parameters of a request to a View. Combinations that make no sense are told,
  * not guessed. A filter is compiled once here to find its faults; what it may cost is limited
- * before (filter_cost.h) and while it runs, as the process is locked then. No state.
+ * while it runs, as the process is locked then. No state.
  */
 #include "web/selection.h"
 
@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "web/filter_cost.h"
 #include "web/query.h"
 
 static const char *const mode_names[] = {
@@ -46,14 +45,9 @@ static bool parse_filter(const ApiQuery *query, ApiReply *reply, Selection *sele
     const char *filter = api_query_get(query, "filter");
     if (!filter || !*filter)
         return true;
-    const char *dear = filter_too_dear(filter);
-    if (!dear) {
-        view_filter_error(filter, why, sizeof(why));
-        dear = *why ? why : NULL;
-    }
-    if (dear) {
-        api_fail(reply, 400, "bad-request", "filter: %s: give a POSIX extended regular expression",
-                 dear);
+    view_filter_error(filter, why, sizeof(why));
+    if (*why) {
+        api_fail(reply, 400, "bad-request", "filter: %s: give a regular expression", why);
         return false;
     }
     selection->filter = filter;

@@ -9,6 +9,10 @@
 
 /* What flame, functions and download are asked for: the section Selection of docs/API.md. */
 
+/* CPU time that a filter may take over the labels of a process, which is locked meanwhile. */
+#define FILTER_LIMIT_NS 2000000000ULL
+#define FILTER_TOO_SLOW "filter: takes too long on these names: give a simpler one"
+
 typedef enum SelectionMode {
     SELECTION_PEAK,
     SELECTION_MOMENT,

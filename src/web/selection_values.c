@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "profile/series.h"
-#include "web/filter_cost.h"
 #include "web/flame_cache.h"
 
 static uint64_t time_of(const Profile *profile, int64_t snapshot)

@@ -97,10 +97,8 @@ static void test_words(void **state)
         assert_int_equal(good(text).mode, m);
     }
     assert_non_null(good("filter=^a+(b|c){2,3}[{]{5}$").filter);
-    assert_non_null(good("filter=a\\.b\\{9999\\}").filter);
-    assert_non_null(good("filter=a+b+c+d+e+f+g+h+i+j+k+l+").filter); /* a sum, not a product */
-    assert_non_null(good("filter=[^]{900}(]{900}|[[:alpha:]{900}]?x*").filter);
-    assert_non_null(good("filter=(ab|cd){1,100}e{,9}(f{2,})+$").filter);
+    assert_non_null(good("filter=a\\.b\\{9999\\}(?i)(x*)\\1").filter);
+    assert_non_null(good("filter=(ab|cd){1,100}e{0,9}(f{2,})+$").filter);
 }
 
 static void test_refusals(void **state)
@@ -132,18 +130,10 @@ static void test_refusals(void **state)
         {"mode=window&window=w&metric=overhead", "metric:"},
         {"filter=(", "filter:"},
         {"filter=[z-a]", "filter:"},
-        {"filter=(a)\\1", "filter:"},
         {"filter=((a{1,100}){1,100}){1,100}", "filter:"},
-        {"filter=a{5000}", "filter:"},
-        {"filter=m{,}{,}{,}{2,3}{2,31}", "filter:"},
-        {"filter=((((m*)*)*)*){99}", "filter:"},
-        {"filter=){2738,}{2738,}", "filter:"}, /* both by fuzz_request: a GiB */
-        {"filter=({5477,}{2738,}{2738,}x)", "filter:"},
-        {"filter=o***********{0477,}1", "filter:"}, /* stars of stars: minutes in regcomp() */
-        {"filter=((((((((((a+)+)+)+)+)+)+)+)+)+)+", "filter:"},
-        {"filter=a++++++++++", "filter:"},
-        {"filter=a{9}{9}{9}{9}", "filter:"},
-        {"filter=([a]b{3,}c){,300}", "filter:"},
+        {"filter=a**", "filter:"},
+        {"filter=*a", "filter:"},
+        {"filter=\\C", "filter:"}, /* a byte amid UTF-8 */
         {"filter=((", "filter:"},
         {"filter=[", "filter:"},
         {"filter=[[:", "filter:"},

@@ -141,7 +141,7 @@ export function Stacks(props: StacksProps): JSX.Element {
                 />
                 <TextField
                     name="Only stacks with…"
-                    hint="Extended regular expression: only stacks with such a function or module"
+                    hint="Regular expression: only stacks with such a function or module"
                     value={view.filter}
                     pause={null}
                     onText={(filter) => props.onView({ filter })}
