@@ -51,12 +51,21 @@ Slot *record_slot(Thread *thread, const UnwindContext *context)
     return LIKELY(walk->tag != 0) ? (Slot *)walk->tag : slot_of_walk(thread, walk);
 }
 
-/* SLOT changed by TOUCH: note it for the collector and for windows, once an epoch. */
+/*
+ * SLOT changed by TOUCH: note it for the collector and for windows, once an epoch. With the stamp
+ * the fast path takes the slot from a remembered walk again, so none may be left from before a
+ * module went away: the epoch is read first, for it rises after the unwinder's
+ * (drain_raise_epochs).
+ */
 static COLD void note_touch(Thread *thread, Slot *slot, const Touch *touch)
 {
+    uint32_t epoch = thread_epoch(thread);
+    atomic_thread_fence(memory_order_acquire);
+    if (thread->unwind)
+        unwind_catch_up(thread->unwind);
     if (thread->window_count)
         window_note(thread, slot, touch);
-    slot->stamp = (uint64_t)(thread->index + 1) << 32 | thread_epoch(thread);
+    slot->stamp = (uint64_t)(thread->index + 1) << 32 | epoch;
     stacks_mark_pending(slot->stack_id);
 }
 

@@ -22,9 +22,10 @@ const UnwindModule *unwind_module_at(uint64_t address);
 
 /*
  * The walker met a pc in no known module: refreshes the table when that may help (the loader knows
- * the address; or, on glibc before 2.35, not more often than the rate limit). True: look again.
+ * the address; or, on glibc before 2.35, not more often than the rate limit). 1: look again; 0:
+ * there is nothing; negative errno: could not look.
  */
-bool unwind_modules_unknown(uint64_t pc);
+int unwind_modules_unknown(uint64_t pc);
 
 /* One line of /proc/self/maps. */
 typedef struct MapsLine {

@@ -46,8 +46,9 @@ int (*unwind_dl_find_object)(void *, void *);
 void (*unwind_on_unload)(void);
 
 static UnwindAllocFn alloc_pages;
-static atomic_flag refreshing = ATOMIC_FLAG_INIT;
-static UnwindModule **modules; /* MAX_MODULES pointers; writer: the refresh */
+static _Atomic uint32_t refresher;                   /* lock: the thread that is at it, 0: none */
+static _Atomic uint32_t refresh_begun, refresh_done; /* how many; writer: the refresher */
+static UnwindModule **modules;                       /* MAX_MODULES pointers; writer: the refresh */
 static _Atomic size_t module_count;
 static LiveTable live[2];
 static _Atomic uint32_t version;
@@ -350,14 +351,44 @@ static bool mark_unloaded(const LiveTable *old, const LiveTable *now, uint64_t n
     return gone;
 }
 
+/*
+ * 1: it is this caller's turn; 0: another thread did it meanwhile, all of it after this was called;
+ * -EBUSY: this is a handler of a signal that interrupted it, or it takes too long.
+ */
+static int refresh_begin(void)
+{
+    enum { PATIENCE_NS = 1000000000 };
+    uint32_t tid = (uint32_t)sys_call(SYS_gettid), wanted = atomic_load(&refresh_begun) + 1;
+    uint64_t start_ns = 0;
+    for (uint32_t holder = 0; !atomic_compare_exchange_strong(&refresher, &holder, tid);
+         holder = 0) {
+        if ((int32_t)(atomic_load(&refresh_done) - wanted) >= 0)
+            return 0;
+        uint64_t now_ns = clock_monotonic_ns();
+        start_ns = start_ns ? start_ns : now_ns;
+        if (holder == tid || now_ns - start_ns > PATIENCE_NS)
+            return -16; /* EBUSY */
+        sys_call(SYS_sched_yield);
+    }
+    atomic_store(&refresh_begun, atomic_load(&refresh_begun) + 1);
+    return 1;
+}
+
+static void refresh_end(void)
+{
+    atomic_store(&refresh_done, atomic_load(&refresh_begun));
+    atomic_store(&refresher, 0);
+}
+
 int unwind_modules_refresh(void)
 {
-    if (atomic_flag_test_and_set_explicit(&refreshing, memory_order_acquire))
-        return -16; /* EBUSY */
+    int ret = refresh_begin();
+    if (ret <= 0)
+        return ret;
     uint32_t current = atomic_load_explicit(&version, memory_order_relaxed);
     const LiveTable *old = &live[current & 1];
     LiveTable *into = &live[(current + 1) & 1];
-    int ret = maps_open(&iterator);
+    ret = maps_open(&iterator);
     if (ret == 0) {
         uint64_t now_ns = clock_wall_ns();
         into->count = 0;
@@ -371,32 +402,32 @@ int unwind_modules_refresh(void)
             unwind_on_unload();
     }
     maps_close(&iterator);
-    atomic_flag_clear_explicit(&refreshing, memory_order_release);
+    refresh_end();
     return ret < 0 ? ret : 0;
 }
 
 void unwind_after_fork(void)
 {
-    atomic_flag_clear(&refreshing);
+    atomic_store(&refresher, 0);
 }
 
-bool unwind_modules_unknown(uint64_t pc)
+int unwind_modules_unknown(uint64_t pc)
 {
     if (unwind_dl_find_object) {
         uint64_t result[16]; /* struct dl_find_object is 7 to 8 words */
         if (unwind_dl_find_object((void *)pc, result) != 0)
-            return false;
-        if (unwind_modules_refresh() < 0)
-            return false;
-        return unwind_module_at(pc) != NULL;
+            return 0;
+        int ret = unwind_modules_refresh();
+        return ret < 0 ? ret : unwind_module_at(pc) != NULL;
     }
     uint64_t now_ns = clock_monotonic_ns();
     if (now_ns - __atomic_load_n(&last_try_ns, __ATOMIC_RELAXED) <
         __atomic_load_n(&quiet_ns, __ATOMIC_RELAXED))
-        return false;
+        return 0;
     __atomic_store_n(&last_try_ns, now_ns, __ATOMIC_RELAXED);
-    if (unwind_modules_refresh() < 0)
-        return false;
+    int ret = unwind_modules_refresh();
+    if (ret < 0)
+        return ret;
     bool found = unwind_module_at(pc) != NULL;
     uint64_t next = found ? 10000000 : quiet_ns * 2 + 10000000;
     __atomic_store_n(&quiet_ns, next < 1000000000 ? next : 1000000000, __ATOMIC_RELAXED);

@@ -46,10 +46,11 @@ COLD RuleBits rule_fill(uint64_t pc, uint64_t key)
 {
     uint64_t lookup_pc = key & RULE_KEY_EXACT ? pc : pc - 1;
     const UnwindModule *module = unwind_module_at(lookup_pc);
-    if (!module && unwind_modules_unknown(lookup_pc))
+    int found = module ? 0 : unwind_modules_unknown(lookup_pc);
+    if (found > 0)
         module = unwind_module_at(lookup_pc);
     if (!module)
-        return rule_encode((Rule){.kind = RULE_MISSING});
+        return rule_encode((Rule){.kind = RULE_MISSING}) | (found < 0 ? RULE_UNSURE : 0);
     Rule rule = {.kind = RULE_MISSING};
     cfi_rule(module, lookup_pc, &rule);
     if (rule.kind == RULE_MISSING && loader_entry(module, lookup_pc))

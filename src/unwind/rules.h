@@ -27,6 +27,7 @@ typedef uint64_t RuleBits;
 #define RULE_SAVED_FP   UINT64_C(0x20)
 #define RULE_BY_FP      UINT64_C(0x40) /* mark: stepped by frame pointer for want of a rule */
 #define RULE_EXACT      UINT64_C(0x80) /* mark: pc is exact, below a signal frame */
+#define RULE_UNSURE     RULE_AUX       /* from rule_fill(): the next look may find more */
 #define RULE_GENERATION UINT64_C(0xff00)
 #define RULE_NOT_FAST   (RULE_GENERATION | RULE_CFA_FP | RULE_KIND_BITS)
 
@@ -98,8 +99,8 @@ static inline RuleCell *rule_cell(RuleCell *cells, uint64_t pc)
     return &cells[rule_at(pc) / 2];
 }
 
-/* The slow side: interprets the tables and fills the cell. Never fails: RULE_MISSING. KEY is the
- * epoch key, with RULE_KEY_EXACT when PC is exact. */
+/* The slow side: interprets the tables and fills the cell. Never fails: RULE_MISSING, perhaps with
+ * RULE_UNSURE. KEY is the epoch key, with RULE_KEY_EXACT when PC is exact. */
 RuleBits rule_fill(uint64_t pc, uint64_t key);
 /* Epoch keys repeat every 16384 epochs; clears the cache then. */
 void rule_epoch_changed(uint32_t epoch);

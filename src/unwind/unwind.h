@@ -55,6 +55,9 @@ void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_poi
 /* The one hot call: returns the walk for the context, from the memo if it still holds. Never NULL;
  * valid until the next call on the same thread state. */
 UnwindWalk *unwind_walk(UnwindThread *thread, const UnwindContext *context);
+/* Forgets all walks if a module went away since they were made. To be called before whatever lets
+ * unwind_remembered() (memo.h) be believed again after unwind_on_unload. */
+void unwind_catch_up(UnwindThread *thread);
 /* Copies the frames of a walk, leaf first; returns the depth. Cold. */
 size_t unwind_frames(const UnwindThread *thread, const UnwindWalk *walk, FrameWord *ret_frames);
 
@@ -84,7 +87,7 @@ typedef void *(*UnwindAllocFn)(size_t bytes);
 int unwind_init(UnwindAllocFn alloc);
 
 /* Called after a module went away, when set: remembered walks must not be used any more without
- * unwind_walk()'s own check. Any thread, inside a refresh. */
+ * unwind_walk() or unwind_catch_up() before. Any thread, inside a refresh. */
 extern void (*unwind_on_unload)(void);
 
 /* glibc's _dl_find_object (2.35 and later), set once at boot; NULL: not there. Tells without a lock
@@ -96,7 +99,8 @@ extern int (*unwind_dl_find_object)(void *address, void *result);
  * headers; no loader lock. Called at start, after dlopen, before and after dlclose (runtime hooks
  * these), and by the walker itself when it meets an unknown address (rate-limited, then remembers
  * that there is nothing). When a module went away, forgets all rules and invalidates all memos.
- * Own spin lock with trylock: a caller that finds it taken returns -EBUSY and goes on.
+ * One at a time: a caller that finds another thread at it waits until one that began later is done,
+ * 1 s at most. Returns -EBUSY after that, and at once in a handler that interrupted this very call.
  */
 int unwind_modules_refresh(void);
 /* Number of modules ever seen, and each; entries are never freed. Lock-free. */

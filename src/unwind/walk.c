@@ -437,10 +437,20 @@ static inline Memo *chain_verified(Memo *memo, const UnwindContext *context)
     }
 }
 
-UnwindWalk *unwind_walk(UnwindThread *thread, const UnwindContext *context)
+static inline void catch_up(UnwindThread *thread)
 {
     if (UNLIKELY(atomic_load_explicit(&unwind_epoch, memory_order_relaxed) != thread->epoch))
         forget_all(thread);
+}
+
+void unwind_catch_up(UnwindThread *thread)
+{
+    catch_up(thread);
+}
+
+UnwindWalk *unwind_walk(UnwindThread *thread, const UnwindContext *context)
+{
+    catch_up(thread);
     Memo *memo = memo_newest(thread, memo_cell(context->pc, context->sp));
     if ((memo->key & ~MEMO_FP_LIVE) != context->pc || memo->sp != context->sp ||
         !(memo = chain_verified(memo, context)))

@@ -151,6 +151,8 @@ static bool made_by_hand(const Walker *w)
 
 StepEnd walker_step(Walker *w, RuleBits rule)
 {
+    w->forget |= (rule & RULE_UNSURE) != 0;
+    rule &= ~RULE_UNSURE;
     w->at->rule = rule;
     w->acc = w->acc * WALK_BASE + frame_word(w->at->word, rule);
     w->next = w->at + 1;

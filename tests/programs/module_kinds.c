@@ -8,6 +8,10 @@
  *   //!   no-oracle
  *   //!   module libplug_alpha.so unloaded
  *   //!   module libplug_beta.so unloaded
+ *   //! run other_thread other_thread
+ *   //!   no-oracle
+ *   //! run other_threads other_threads
+ *   //!   no-oracle
  *   //! run elsewhere elsewhere
  *   //!   site alpha_alloc count=11 bytes=110 live_count=11
  *   //!   module libplug_alpha.so times 2
@@ -29,6 +33,8 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -74,6 +80,68 @@ static void same_address(void)
     }
     tell(1, "//! stack alpha_alloc<call<main count=%d bytes=%d\n", 10 * tries, 100 * tries);
     tell(1, "//! stack beta_alloc<call<main count=%d bytes=%d\n", 7 * tries, 70 * tries);
+}
+
+static sem_t wanted, loaded;
+static void *(*volatile make)(size_t);
+
+/* alpha and beta in turn, each at the place of the one before where the kernel allows. */
+static void *load_in_turn(void *unused)
+{
+    void *plugin = NULL;
+
+    for (int round = 0;; round++) {
+        sem_wait(&wanted);
+        if (plugin)
+            dlclose(plugin);
+        plugin = load(round % 2 ? beta : alpha);
+        make = (void *(*)(size_t))dlsym(plugin, round % 2 ? "beta_alloc" : "alpha_alloc");
+        sem_post(&loaded);
+    }
+    return unused;
+}
+
+/* Keeps the table of modules busy; nothing goes away by this. */
+static void *close_always(void *unused)
+{
+    for (;;)
+        dlclose(dlopen(NULL, RTLD_NOW));
+    return unused;
+}
+
+/*
+ * Another thread exchanges the library; the first that this thread then does is to release a block
+ * that the old one allocated, and the next to allocate in the new one at the same pc and sp.
+ */
+SITE static void other_thread(int noisy)
+{
+    enum { ROUNDS = 40, BLOCKS = 3 };
+    void *blocks[BLOCKS] = {NULL}, *first = NULL;
+    pthread_t loader;
+    int met = 0;
+
+    CHECK(sem_init(&wanted, 0, 0) == 0 && sem_init(&loaded, 0, 0) == 0);
+    CHECK(pthread_create(&loader, NULL, load_in_turn, NULL) == 0);
+    if (noisy)
+        CHECK(pthread_create(&loader, NULL, close_always, NULL) == 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        sem_post(&wanted);
+        sem_wait(&loaded);
+        met += round % 2 && (void *)make == first;
+        first = (void *)make;
+        for (int i = 0; i < BLOCKS; i++) {
+            free(blocks[i]);
+            blocks[i] = make(10);
+        }
+    }
+    if (met < 3) {
+        tell(1, "the kernel always chooses another address\n");
+        exit(77);
+    }
+    for (int i = 0; i < 2; i++)
+        tell(1, "//! stack %s<other_thread<main count=%d bytes=%d live_count=%d\n",
+             i ? "beta_alloc" : "alpha_alloc", ROUNDS / 2 * BLOCKS, ROUNDS / 2 * BLOCKS * 10,
+             i * BLOCKS);
 }
 
 static void elsewhere(void)
@@ -148,6 +216,10 @@ int main(int argc, char **argv)
     snprintf(beta, sizeof(beta), "%s/libplug_beta.so", getenv("PROGRAMS"));
     if (!strcmp(kind, "same_address"))
         same_address();
+    else if (!strcmp(kind, "other_thread"))
+        other_thread(0);
+    else if (!strcmp(kind, "other_threads"))
+        other_thread(1);
     else if (!strcmp(kind, "elsewhere"))
         elsewhere();
     else if (!strcmp(kind, "both"))

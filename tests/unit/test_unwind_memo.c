@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -290,6 +291,50 @@ static void epoch_forgets(void **state)
     probe_end();
 }
 
+static UnwindContext in_unknown_code;
+static uint64_t verified_amid;
+
+/* Inside a refresh: code that the loader knows cannot be looked up, and may be known soon. */
+static void walk_amid_refresh(void)
+{
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(unwind_walk(probe_state->warm, &in_unknown_code)->flags,
+                         UNWIND_ENDED_EARLY);
+    verified_amid = verified_walks();
+}
+
+static int loader_knows(void *address, void *result)
+{
+    (void)address, (void)result;
+    return 0;
+}
+
+/* A walk that ended because the modules could not be looked at is made anew each time; one that
+ * ended in code of no module is remembered. */
+static void unsure_is_forgotten(void **state)
+{
+    (void)state;
+    volatile uint64_t stack[16] = {0};
+    void *code = probe_pages(4096), *plug = dlopen(WALK_PLUGS "/libwalk_plug1.so", RTLD_NOW);
+    assert_non_null(plug);
+    unwind_modules_refresh();
+    dlclose(plug);
+    probe_begin(64, false);
+    in_unknown_code = (UnwindContext){.pc = (uint64_t)code + 8, .sp = (uint64_t)&stack[0]};
+    verified_amid = 99;
+    unwind_dl_find_object = loader_knows;
+    unwind_on_unload = walk_amid_refresh;
+    unwind_modules_refresh();
+    unwind_on_unload = NULL;
+    assert_int_equal(verified_amid, 0);
+    for (int i = 0; i < 3; i++)
+        unwind_walk(probe_state->warm, &in_unknown_code);
+    assert_int_equal(verified_walks(), 2);
+    unwind_dl_find_object = NULL;
+    probe_end();
+    munmap(code, 4096);
+}
+
 /* ---- identity
  * ---------------------------------------------------------------------------------------- */
 
@@ -413,6 +458,7 @@ int main(void)
         cmocka_unit_test(oldest_returned_last),
         cmocka_unit_test(plain_step_stays_on_stack),
         cmocka_unit_test(epoch_forgets),
+        cmocka_unit_test(unsure_is_forgotten),
         cmocka_unit_test(equal_frames_equal_hash),
         cmocka_unit_test(walk_base_lattices),
         cmocka_unit_test(ring_grows),
