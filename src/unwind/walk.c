@@ -209,6 +209,7 @@ static COLD void end_of_stack(Walker *w, Entry *entry)
     entry->rule = RULE_AUX;
     if (entry->word != 0)
         w->flags |= UNWIND_ENDED_EARLY;
+    w->forget |= entry->word == WALK_STOP_WORD;
     w->next = entry + 1;
 }
 
@@ -235,14 +236,13 @@ static inline uint64_t walk_limit(const Walker *w, const Entry *join)
     return join->sp < beyond ? join->sp : beyond;
 }
 
-/* A frame too many; a word that ends the stack is none. */
+/* A frame too many; a word that ends the stack is none. Either way the walk depends on that word.
+ */
 static COLD void depth_reached(Walker *w)
 {
-    w->next = w->at;
-    if (w->at->word == 0)
-        end_of_stack(w, w->at);
-    else
-        w->flags |= UNWIND_DEPTH_CUT;
+    end_of_stack(w, w->at);
+    if (w->at->word != 0)
+        w->flags = (w->flags & ~UNWIND_ENDED_EARLY) | UNWIND_DEPTH_CUT;
     w->at--;
 }
 
@@ -404,7 +404,8 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     memo->walk.depth = (uint16_t)w->frames;
     memo->walk.flags = w->flags;
     memo->entries = (uint32_t)(w->next - first);
-    memo->plain = !w->special && (w->flags & ~UNWIND_DEPTH_CUT) == 0 && memo->entries == w->frames;
+    bool cut = w->flags == UNWIND_DEPTH_CUT;
+    memo->plain = !w->special && (cut || !w->flags) && memo->entries == w->frames + cut;
     thread->stats.walks++;
     thread->stats.frames_walked += w->frames;
     if (w->forget)

@@ -46,7 +46,8 @@ typedef struct Memo {
     uint32_t entries; /* without the stops */
     uint16_t cell;
     uint8_t turn; /* number in its chain, modulo MEMO_CHAIN */
-    bool plain;   /* each entry is a frame that a plain step left, but for the last; at most cut */
+    bool plain;   /* each entry is a frame that a plain step left, but for the last; if cut, another
+                     entry tells the word beyond */
     Entry log[];
 } Memo;
 

@@ -178,9 +178,10 @@ static uint64_t walk_base_power(size_t exponent)
 static bool take_plain_walk(Walker *w, const Memo *last, const Entry *candidate)
 {
     size_t taken = (size_t)(memo_differs(candidate + 1) - candidate);
+    size_t inner = (size_t)(candidate - last->log), left = last->walk.depth - inner;
     size_t room = w->thread->max_depth - w->frames + 1u;
-    size_t inner = (size_t)(candidate - last->log);
-    bool whole = taken <= room && inner + taken == last->entries && !last->walk.flags;
+    bool whole = taken == left && taken <= room && !last->walk.flags;
+    room = left < room ? left : room;
     if (UNLIKELY(taken > room))
         taken = room;
     memcpy(w->at, candidate, taken * sizeof(Entry));

@@ -135,7 +135,10 @@ static bool fp_sound(Walker *w)
     if (!walker_fp(w, &fp) || fp < w->at->sp || fp % 8 != 0 || fp > w->high - 16 || w->high < 16)
         return false;
     uint64_t pc = stack_word(fp + 8);
-    return pc > WALK_LOWEST_PC && unwind_module_at(pc - 1);
+    bool sound = pc > WALK_LOWEST_PC && unwind_module_at(pc - 1);
+    if (!sound)
+        walker_aux(w, fp + 8, pc);
+    return sound;
 }
 
 /* A return address at which a function begins, with none before it: nobody called from there, the
@@ -151,7 +154,7 @@ static bool made_by_hand(const Walker *w)
 
 StepEnd walker_step(Walker *w, RuleBits rule)
 {
-    w->forget |= (rule & RULE_UNSURE) != 0;
+    w->forget |= (rule & RULE_UNSURE) != 0 || w->at->word == WALK_STOP_WORD;
     rule &= ~RULE_UNSURE;
     w->at->rule = rule;
     w->acc = w->acc * WALK_BASE + frame_word(w->at->word, rule);

@@ -114,6 +114,51 @@ static uint64_t verified_walks(void)
     return stats.verified;
 }
 
+/* Whether a walk was cut depends on the word beyond its last frame. */
+static void word_beyond_is_compared(void **state)
+{
+    (void)state;
+    enum { DEPTH = 24 };
+    probe_begin(DEPTH, false);
+    volatile uint64_t stack[2 * DEPTH + 4] = {0};
+    UnwindContext context = {.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)&stack[0]};
+    for (unsigned frame = 0; frame < DEPTH; frame++)
+        stack[2 * frame + 1] = context.pc;
+    for (unsigned round = 0; round < 6; round++) {
+        bool cut = round % 2 == 0;
+        stack[2 * DEPTH - 1] = cut ? context.pc : 0;
+        for (unsigned again = 0; again < 2; again++) {
+            const UnwindWalk *walk = walk_checked(&context);
+            assert_int_equal(walk->depth, DEPTH);
+            assert_int_equal(walk->flags, cut ? UNWIND_DEPTH_CUT : 0);
+        }
+        assert_true(verified_walks() > round);
+    }
+    probe_end();
+}
+
+extern char nocfi_unframed[];
+
+/* Without tables: rbp points to no return address at first, and then it does. */
+static void unsound_fp_is_compared(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    volatile uint64_t stack[16] = {0};
+    UnwindContext context = {
+        .pc = (uint64_t)nocfi_unframed + 8, .sp = (uint64_t)&stack[0], .fp = (uint64_t)&stack[4]};
+    for (unsigned round = 0; round < 6; round++) {
+        stack[5] = round % 2 ? (uint64_t)memo_saver_return : 12345;
+        for (unsigned again = 0; again < 2; again++) {
+            const UnwindWalk *walk = walk_checked(&context);
+            assert_int_equal(walk->depth, round % 2 ? 2 : 1);
+            assert_int_equal(walk->flags, round % 2 ? UNWIND_BY_FRAME_POINTER : UNWIND_ENDED_EARLY);
+        }
+        assert_true(verified_walks() > round);
+    }
+    probe_end();
+}
+
 /* Callers that take turns at one (pc, sp), departing from each other at several frames: each is
  * walked once. */
 static void callers_in_turn(void **state)
@@ -224,6 +269,8 @@ static void stacks_of_few_words(void **state)
     few_words(40, 120, (uint64_t[]){saver, saver, saver, wide}, 0);
     few_words(52, 120, (uint64_t[]){saver, saver, saver, wide}, 0);
     few_words(12, 40, (uint64_t[]){saver, saver, saver, wide}, 0);
+    few_words(12, 40, (uint64_t[]){saver, saver, saver, wide}, 1);
+    few_words(8, 40, (uint64_t[]){saver, wide, saver, framed}, 1);
 }
 
 /* One walk is returned again and again, also when it is the oldest and the next one needs its room;
@@ -452,6 +499,8 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(saved_fp_is_compared),
+        cmocka_unit_test(word_beyond_is_compared),
+        cmocka_unit_test(unsound_fp_is_compared),
         cmocka_unit_test(callers_in_turn),
         cmocka_unit_test(chain_lengths),
         cmocka_unit_test(stacks_of_few_words),
