@@ -154,7 +154,7 @@ static int apply_baseline(const CheckOptions *options, const Session *session, C
     Session baseline;
     int r = compare_args_open(&options->common, options->baseline, &baseline);
     if (r < 0)
-        return r;
+        return -EINVAL; /* told */
     report->baseline_path = options->baseline;
     report->tolerance_percent = options->tolerance_percent;
     if (options->common.window && !compare_find_window("check", &baseline, options->common.window))
@@ -170,7 +170,7 @@ static int apply_budget(const CheckOptions *options, const Session *session, Che
     Budget *budget;
     int r = check_read_budget(options->budget, &budget);
     if (r < 0)
-        return r;
+        return -EINVAL; /* told */
     size_t before = report->count;
     r = check_limits(session, budget, options->common.window, report);
     if (r == 0 && options->common.window && report->count == before) {

@@ -86,6 +86,8 @@ typedef int CheckWriter(const CheckReport *report, FILE *out);
 CheckWriter check_write_text, check_write_json, check_write_junit, check_write_github;
 /* "allocations", "bytes", "peak bytes", "live bytes at the end", "temporary allocations". */
 const char *check_limit_words(BudgetLimit limit);
+/* What the values of the stacks are where that is not the figure itself, with a blank in front. */
+const char *check_value_words(const CheckResult *result);
 /* "window parse, median iteration: 14 allocations, at most 7" */
 char *check_sentence(const CheckResult *result);
 

@@ -89,7 +89,8 @@ static int judge(const CompareSource sources[DIFF_SIDES], int64_t before, int64_
 {
     const ProfileWindow *window = sources[DIFF_AFTER].window;
     CheckResult *result = check_report_add(report);
-    if (!result || (window && !(result->window = strdup(window->name))))
+    if (!result || (window && !(result->window = compare_window_title(
+                                    sources[DIFF_AFTER].session->profile, window))))
         return -ENOMEM;
     result->limit = limit;
     result->median = median;
@@ -146,10 +147,21 @@ static int add_unknown(const char *window, const char *why, CheckReport *report)
     return 0;
 }
 
+/* The window of that name and scope; NULL: none. */
+static const ProfileWindow *find_same(const Profile *profile, const ProfileWindow *old)
+{
+    for (size_t i = 0; i < profile_window_count(profile); i++) {
+        const ProfileWindow *window = profile_window(profile, i);
+        if (window->process_scope == old->process_scope && strcmp(window->name, old->name) == 0)
+            return window;
+    }
+    return NULL;
+}
+
 static int check_window(const Session *baseline, const ProfileWindow *old, const Session *session,
                         CheckReport *report)
 {
-    const ProfileWindow *window = profile_window_find(session->profile, old->name);
+    const ProfileWindow *window = find_same(session->profile, old);
     WindowSums before, after;
     if (!window || window->iterations == 0 || old->iterations == 0)
         return add_unknown(old->name,
@@ -208,9 +220,10 @@ int check_baseline(const Session *baseline, const Session *session, const char *
     size_t count = profile_window_count(baseline->profile);
     int r = 0;
     if (only) {
-        const ProfileWindow *window = compare_window_by_name(baseline->profile, only);
-        return window ? check_window(baseline, window, session, report)
-                      : add_unknown(only, "the baseline has no such window", report);
+        const ProfileWindow *window;
+        return compare_window_by_name(baseline->profile, only, &window) == 0
+                   ? check_window(baseline, window, session, report)
+                   : add_unknown(only, "the baseline has no such window", report);
     }
     if (count == 0)
         return check_run(baseline, session, report);

@@ -94,7 +94,7 @@ static char *stacks_text(const CheckResult *result)
         return NULL;
     for (size_t s = 0; s < result->stack_count; s++) {
         const CheckStack *stack = &result->stacks[s];
-        fprintf(to, "%" PRId64, stack->value);
+        fprintf(to, "%" PRId64 "%s", stack->value, check_value_words(result));
         if (stack->change != 0)
             fprintf(to, " (+%" PRId64 ")", stack->change);
         for (size_t f = 0; f < stack->frame_count; f++) {

@@ -44,12 +44,19 @@ const char *check_doubt(const Session *session, const ProfileWindow *window)
 {
     const Profile *profile = session->profile;
     const ProfileLosses *losses = profile_losses(profile);
+    const char *warning = profile_process(profile)->warning;
     if (profile_damage(profile))
         return "the profile is damaged";
     if (losses->write_failed > 0)
         return "the profile was not written in full";
     if (losses->stack_table_full > 0)
         return "the recorder ran out of room for stacks";
+    if (losses->reentrant_skipped > 0)
+        return "the recorder could not count all calls";
+    if (losses->live_map_full > 0)
+        return "the recorder could not follow all blocks";
+    if (warning && *warning)
+        return warning; /* it saw nothing of another malloc, say */
     if (window)
         return losses->windows_dropped > 0 ? "the recorder dropped windows" : NULL;
     return profile_is_ended(profile) ? NULL : "the run has not ended, or was killed";
@@ -243,9 +250,10 @@ static int check_limit(const Session *session, const BudgetSection *section, Bud
     result->limit = limit;
     result->max = (int64_t)section->max[limit];
     if (section->window) {
-        window = compare_window_by_name(session->profile, section->window);
-        if (!window)
-            snprintf(result->why, sizeof result->why, "the profile has no such window");
+        int r = compare_window_by_name(session->profile, section->window, &window);
+        if (r < 0)
+            compare_window_problem(session->profile, section->window, r, result->why,
+                                   sizeof result->why);
         else if (window->iterations == 0)
             snprintf(result->why, sizeof result->why, "no iteration of it was completed");
         else if (window_figure(window, result) < 0)

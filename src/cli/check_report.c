@@ -126,13 +126,20 @@ char *check_sentence(const CheckResult *result)
     return n < 0 ? NULL : text;
 }
 
+/* The composition of a window's peak is not recorded: its stacks are those of all its bytes. */
+const char *check_value_words(const CheckResult *result)
+{
+    return result->window && result->limit == BUDGET_PEAK ? " allocated in the iteration" : "";
+}
+
 /* ---- text
  * --------------------------------------------------------------------------------------------- */
 
 static void write_stack(const CheckResult *result, const CheckStack *stack, FILE *out)
 {
     char value[NUMBER_BYTES], change[NUMBER_BYTES];
-    fprintf(out, "      %s", amount(value, result->limit, stack->value));
+    fprintf(out, "      %s%s", amount(value, result->limit, stack->value),
+            check_value_words(result));
     if (stack->change != 0)
         fprintf(out, ", %s more than in the baseline",
                 amount(change, result->limit, stack->change));
@@ -148,8 +155,10 @@ static void write_stack(const CheckResult *result, const CheckStack *stack, FILE
         }
         fputc('\n', out);
     }
-    if (stack->depth > stack->frame_count)
-        fprintf(out, "%10s%zu more\n", "", stack->depth - stack->frame_count);
+    size_t left = stack->depth - stack->frame_count;
+    if (left > 0)
+        fprintf(out, "%10s%s %zu more caller%s\n", "", term_has_utf8() ? "⋮" : "...", left,
+                left == 1 ? "" : "s");
     if (stack->truncated)
         fprintf(out, "%10s(the stack could not be walked to its end)\n", "");
 }

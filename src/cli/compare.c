@@ -19,7 +19,7 @@
 #include "export/alloc_site.h"
 #include "export/names.h"
 
-enum { SITES_MAX = 64, KNOWN_NAMES_MAX = 12 };
+enum { SITES_MAX = 64 };
 
 typedef struct CompareSide {
     CompareSource source;
@@ -342,54 +342,4 @@ uint32_t compare_flags(const Compare *compare, DiffSide which, uint32_t group)
     for (uint32_t m = side->first[group]; m < side->first[group + 1]; m++)
         flags |= profile_stack(side->source.session->profile, side->members[m])->flags;
     return flags;
-}
-
-/* ---- windows by name
- * -------------------------------------------------------------------------------- */
-
-const ProfileWindow *compare_window_by_name(const Profile *profile, const char *text)
-{
-    const ProfileWindow *found = profile_window_find(profile, text);
-    if (found)
-        return found;
-    size_t text_length = strlen(text);
-    for (size_t i = 0; i < profile_window_count(profile) && text_length > 0; i++) {
-        const ProfileWindow *window = profile_window(profile, i);
-        size_t length = strlen(window->name);
-        if (length <= text_length || window->name[length - text_length - 1] != '/' ||
-            strcmp(window->name + length - text_length, text) != 0)
-            continue;
-        if (found)
-            return NULL;
-        found = window;
-    }
-    return found;
-}
-
-static void list_windows(const Profile *profile, char *ret_text, size_t size)
-{
-    size_t count = profile_window_count(profile), length = 0;
-    ret_text[0] = '\0';
-    for (size_t i = 0; i < count && i < KNOWN_NAMES_MAX && length + 1 < size; i++)
-        length += (size_t)snprintf(ret_text + length, size - length, "%s%s", i ? ", " : "",
-                                   profile_window(profile, i)->name);
-    if (count > KNOWN_NAMES_MAX && length + 1 < size)
-        snprintf(ret_text + length, size - length, " and %zu more", count - KNOWN_NAMES_MAX);
-}
-
-const ProfileWindow *compare_find_window(const char *verb, const Session *session, const char *name)
-{
-    char known[1024];
-    const Profile *profile = session->profile;
-    const ProfileWindow *window = compare_window_by_name(profile, name);
-    if (window)
-        return window;
-    list_windows(profile, known, sizeof known);
-    if (profile_window_count(profile) == 0)
-        cli_error("%s: --window %s: %s has no windows: begin and end one with memhawk.h", verb,
-                  name, profile_path(profile));
-    else
-        cli_error("%s: --window %s: %s has no such window: it has %s", verb, name,
-                  profile_path(profile), known);
-    return NULL;
 }

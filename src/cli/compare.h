@@ -53,12 +53,20 @@ size_t compare_sites(const Compare *compare, DiffSide which, uint32_t group, siz
 uint32_t compare_flags(const Compare *compare, DiffSide which, uint32_t group);
 
 /*
- * Finds a window as the user names it: by its exact name, else by the only one whose name ends in
- * "/" and the text (assertions are named by path and line). NULL: none, or not clear.
+ * Finds a window as the user names it: by its exact name; "NAME (thread)" or "NAME (process)" where
+ * two windows of these scopes share a name; else by the only one whose name ends in "/" and the
+ * text (assertions are named by path and line). *ret_window: the window. 0, -ENOENT: none, -EEXIST:
+ * more than one.
  */
-const ProfileWindow *compare_window_by_name(const Profile *profile, const char *text);
+int compare_window_by_name(const Profile *profile, const char *text,
+                           const ProfileWindow **ret_window);
 /* The same; NULL after one problem line that lists the known names. */
 const ProfileWindow *compare_find_window(const char *verb, const Session *session,
                                          const char *name);
+/* Why a look-up failed with CODE: "the profile has no such window; it has a, b". Cut at SIZE. */
+void compare_window_problem(const Profile *profile, const char *text, int code, char *ret_why,
+                            size_t size);
+/* The name by which a window is found, to be freed; NULL: no memory. */
+char *compare_window_title(const Profile *profile, const ProfileWindow *window);
 /* Figures of a window as the metrics of a stack. */
 Values compare_window_values(const WindowFigures *figures);

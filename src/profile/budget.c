@@ -344,11 +344,30 @@ static int parse_line(Parser *parser, const char *begin, size_t length)
     return *text == '[' ? parse_section(parser, text) : parse_key(parser, text);
 }
 
+/* A section without a limit would pass whatever happens. */
+static int check_sections(Parser *parser)
+{
+    const Budget *budget = parser->budget;
+    for (size_t i = 0; i < budget->section_count; i++) {
+        bool has_limit = false;
+        for (int limit = 0; limit < BUDGET_LIMITS; limit++)
+            has_limit = has_limit || budget->sections[i].is_set[limit];
+        parser->line = budget->sections[i].line;
+        if (!has_limit)
+            return fail(parser, "section \"%.60s\" has no limit", budget->sections[i].window);
+    }
+    parser->line = 0;
+    return budget->section_count ? 0 : fail(parser, "no limit in it");
+}
+
 int budget_parse(const char *text, size_t length, Budget **ret_budget, BudgetError *ret_error)
 {
     *ret_error = (BudgetError){0};
     Parser parser = {.budget = calloc(1, sizeof(Budget)), .error = ret_error};
     int r = parser.budget ? 0 : -ENOMEM;
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3, length -= 3; /* a byte order mark */
+
     for (const char *at = text, *end = text + length; r == 0 && at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t line_length = newline ? (size_t)(newline - at) : (size_t)(end - at);
@@ -356,9 +375,8 @@ int budget_parse(const char *text, size_t length, Budget **ret_budget, BudgetErr
         r = parse_line(&parser, at, line_length);
         at += line_length + 1;
     }
-    parser.line = 0;
-    if (r == 0 && parser.budget->section_count == 0)
-        r = fail(&parser, "no limit in it");
+    if (r == 0)
+        r = check_sections(&parser);
     if (r < 0) {
         budget_free(parser.budget);
         return r;

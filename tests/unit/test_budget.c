@@ -96,6 +96,11 @@ static void test_refuses(void **state)
     refuse("max-bytes 4\n", 1, "key = value");
     refuse("= 4\n", 1, "key = value");
     refuse("# only this\n", 0, "no limit");
+    refuse("[a]\n", 1, "section \"a\" has no limit");
+    refuse("max-bytes = 1\n[a]\nmax-bytes = 1\n[b]\n# max-bytes = 1\n", 4,
+           "section \"b\" has no limit");
+    refuse("\xef\xbb\xbf[a]\n", 1, "no limit");
+    refuse("\xef\xbb\xbf\xef\xbb\xbf[a]\n", 1, "key = value");
     refuse("", 0, "no limit");
 }
 
