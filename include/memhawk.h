@@ -102,8 +102,9 @@ MEMHAWK_IMPORTED_ int memhawk_v1_free(const void *ptr);
 
 /* ---- the API ------------------------------------------------------------------------------ */
 
-/* 1 while the profiler is in the process and records; else 0 (absent, or silent in this child of a
- * fork). Lets a test decide: skip, or fail. Async-signal-safe. */
+/* 1 while the profiler is in the process and records; else 0 (absent, silent in this child of a
+ * fork, or blind: the program brings a malloc of its own, and has announced no block either). Lets
+ * a test decide: skip, or fail. Async-signal-safe. */
 static inline int memhawk_active(void)
 {
     int (*call)(void);
@@ -141,8 +142,8 @@ static inline int memhawk_window_end(memhawk_window window)
 
 /*
  * The counts of the window that the calling thread ended last (the very figures that go into the
- * profile). -ENOENT when it has not ended any, or the last one was 0. On failure every field is
- * MEMHAWK_NOT_MEASURED.
+ * profile). -ENOENT when it has not ended any, or the last one was 0; -ENODATA when the profiler is
+ * blind, see memhawk_active(). On failure every field is MEMHAWK_NOT_MEASURED.
  */
 static inline int memhawk_window_stats(struct memhawk_counts *ret_stats)
 {
@@ -278,7 +279,8 @@ static inline struct memhawk_expectation_ memhawk_expect_begin_(const char *name
 static inline void memhawk_expect_unmeasured_(const struct memhawk_expectation_ *e)
 {
     const char *why = memhawk_active() ? "not measured: too many open windows"
-                                       : "not measured: MemHawk is not in this process";
+                                       : "not measured: MemHawk is not in this process, or "
+                                         "does not see its malloc";
 #if defined(MEMHAWK_REQUIRED)
     MEMHAWK_EXPECT_FAILED(e->file, e->line, why);
 #else
@@ -290,6 +292,7 @@ static inline void memhawk_expect_unmeasured_(const struct memhawk_expectation_ 
 static inline void memhawk_expect_end_(struct memhawk_expectation_ *e)
 {
     struct memhawk_counts stats;
+    unsigned long long allocations, bytes, expected = e->allocations;
     char text[512];
     int measured;
 
@@ -303,11 +306,12 @@ static inline void memhawk_expect_end_(struct memhawk_expectation_ *e)
     }
     if (e->at_most ? stats.allocations <= e->allocations : stats.allocations == e->allocations)
         return;
+    allocations = stats.allocations;
+    bytes = stats.bytes;
     snprintf(text, sizeof text,
              "%llu allocations (%llu bytes) here, expected %s%llu; stacks: memhawk report FILE "
              "--window '%s:%d'",
-             (unsigned long long)stats.allocations, (unsigned long long)stats.bytes,
-             e->at_most ? "at most " : "", (unsigned long long)e->allocations, e->file, e->line);
+             allocations, bytes, e->at_most ? "at most " : "", expected, e->file, e->line);
     MEMHAWK_EXPECT_FAILED(e->file, e->line, text);
 }
 

@@ -14,13 +14,26 @@
 #include "runtime/slow.h"
 #include "runtime/windows.h"
 
+static bool is_recording(void)
+{
+    int mode = atomic_load_explicit(&runtime.mode, memory_order_relaxed);
+    return mode == MODE_ON || mode == MODE_FORKED;
+}
+
+/* Another malloc hides the program's from the hooks, and the program announces no blocks: whatever
+ * is counted says nothing. */
+static bool is_blind(void)
+{
+    return runtime.warning && !runtime.custom.root;
+}
+
 /* The caller's state with thread_current cleared; NULL: not recording. */
 static Thread *api_enter(void)
 {
     if (!thread_owner)
         slow_adopt();
     Thread *thread = thread_owner;
-    if (!thread || thread == THREAD_BYPASS || !memhawk_v1_active())
+    if (!thread || thread == THREAD_BYPASS || !is_recording())
         return NULL;
     thread_current = &thread_none;
     return thread;
@@ -34,8 +47,7 @@ static void api_leave(Thread *thread)
 
 int memhawk_v1_active(void)
 {
-    int mode = atomic_load_explicit(&runtime.mode, memory_order_relaxed);
-    return mode == MODE_ON || mode == MODE_FORKED;
+    return is_recording() && !is_blind();
 }
 
 memhawk_window memhawk_v1_window_begin(const char *name, int scope)
@@ -64,14 +76,15 @@ int memhawk_v1_window_end(memhawk_window window)
 int memhawk_v1_window_stats(struct memhawk_counts *ret_stats)
 {
     const Thread *thread = thread_owner;
-    if (thread && thread != THREAD_BYPASS && thread->last_window_valid) {
+    bool blind = is_recording() && is_blind();
+    if (thread && thread != THREAD_BYPASS && thread->last_window_valid && !blind) {
         *ret_stats = thread->last_window;
         return 0;
     }
     *ret_stats = (struct memhawk_counts){
         MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED,
         MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED, MEMHAWK_NOT_MEASURED};
-    return -ENOENT;
+    return blind ? -ENODATA : -ENOENT;
 }
 
 int memhawk_v1_mark(const char *text)
@@ -97,7 +110,7 @@ int memhawk_v1_resume(void)
 {
     Thread *thread = thread_owner;
     if (!thread || thread == THREAD_BYPASS || !thread->paused)
-        return memhawk_v1_active() ? -EINVAL : -ENOSYS;
+        return is_recording() ? -EINVAL : -ENOSYS;
     if (--thread->paused == 0)
         thread_current = thread;
     return 0;

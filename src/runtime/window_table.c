@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ended iterations, until the collector writes them: definitions by (name, scope), and below each
- * the distinct shapes (rows of one iteration) with the number of iterations that had it. Benchmarks
+ * Ended iterations, until the collector writes them: definitions by (name, scope), and the distinct
+ * shapes (rows of one iteration) of each with the number of iterations that had it. Benchmarks
  * repeat themselves, so shapes are few; when they are not, SHAPES_MAX bounds the memory and what
- * goes beyond is counted as lost.
+ * goes beyond is counted as lost, as are names beyond NAMES_MAX.
  *
- * All of it is guarded by table_lock, taken after drain_lock where both are needed.
+ * Two hash tables that double, never more than half full; a list of the definitions that changed
+ * since the last snapshot, so that writing costs what changed. All of it is guarded by table_lock,
+ * taken after drain_lock where both are needed.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,11 +18,17 @@
 #include "runtime/windows.h"
 #include "runtime/writer.h"
 
-enum { DEFINITIONS = 4096, NAME_BYTES = 256, BUCKETS = 1024, SHAPES_MAX = 200000, MARKS = 4096 };
+enum {
+    NAME_BYTES = 256,
+    FIRST_CELLS = 512,
+    NAMES_MAX = 1 << 16,
+    SHAPES_MAX = 200000,
+    MARKS = 4096,
+};
 
 typedef struct Shape {
-    struct Shape *next; /* same bucket */
     struct Shape *next_dirty;
+    const WindowDefinition *definition;
     uint64_t hash, iterations, duration_ns, max_peak, min_peak;
     WindowRow *rows;
     uint32_t row_count, id;
@@ -28,14 +36,21 @@ typedef struct Shape {
 } Shape;
 
 struct WindowDefinition {
-    char name[NAME_BYTES];
+    WindowDefinition *next_dirty;
+    uint64_t hash, begun, begun_written;
     uint32_t id, shapes;
     int scope;
-    uint64_t begun;
     bool dirty;
     Shape *dirty_shapes;
-    Shape *buckets[BUCKETS];
+    char name[]; /* zero-terminated */
 };
+
+/* Open addressing by hash; each cell points to a Shape or a WindowDefinition. */
+typedef struct Table {
+    void **cells;
+    uint32_t count, capacity; /* a power of two */
+    uint32_t most;            /* entries */
+} Table;
 
 typedef struct StoredMark {
     uint64_t timestamp;
@@ -44,9 +59,9 @@ typedef struct StoredMark {
 } StoredMark;
 
 static Lock table_lock;
-static WindowDefinition *definitions[DEFINITIONS]; /* open addressing by hash of name and scope */
-static uint32_t definition_count, shape_count;
-static StoredMark *marks; /* MARKS of them, until written */
+static Table names = {.most = NAMES_MAX}, shapes = {.most = SHAPES_MAX};
+static WindowDefinition *first_dirty, *last_dirty; /* in the order in which they changed */
+static StoredMark *marks;                          /* MARKS of them, until written */
 static uint32_t mark_count;
 
 static void copy_text(char *into, const char *text)
@@ -75,44 +90,115 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
     return hash_mix(hash, word);
 }
 
+static uint64_t name_hash(const void *entry)
+{
+    return ((const WindowDefinition *)entry)->hash;
+}
+
+static uint64_t shape_hash(const void *entry)
+{
+    return ((const Shape *)entry)->hash;
+}
+
+static void place(void **cells, uint32_t capacity, uint64_t hash, void *entry)
+{
+    uint32_t at = (uint32_t)hash & (capacity - 1);
+    while (cells[at])
+        at = (at + 1) & (capacity - 1);
+    cells[at] = entry;
+}
+
+/* Makes room for one more entry. */
+static bool table_room(Table *table, uint64_t (*hash_of)(const void *entry))
+{
+    if (table->count >= table->most)
+        return false;
+    if (table->count < table->capacity / 2)
+        return true;
+    uint32_t capacity = table->capacity ? table->capacity * 2 : FIRST_CELLS;
+    void **cells = arena_map(ARENA_WINDOWS, capacity * sizeof(*cells));
+    if (!cells)
+        return false;
+    for (uint32_t i = 0; i < table->capacity; i++)
+        if (table->cells[i])
+            place(cells, capacity, hash_of(table->cells[i]), table->cells[i]);
+    arena_unmap(ARENA_WINDOWS, table->cells, table->capacity * sizeof(*cells));
+    table->cells = cells;
+    table->capacity = capacity;
+    return true;
+}
+
+static void table_put(Table *table, uint64_t hash, void *entry)
+{
+    place(table->cells, table->capacity, hash, entry);
+    table->count++;
+}
+
+static WindowDefinition *name_find(uint64_t hash, const char *name, int scope)
+{
+    uint32_t mask = names.capacity - 1;
+    if (!names.capacity)
+        return NULL;
+    for (uint32_t at = (uint32_t)hash & mask; names.cells[at]; at = (at + 1) & mask) {
+        WindowDefinition *definition = names.cells[at];
+        if (definition->hash == hash && definition->scope == scope &&
+            strcmp(definition->name, name) == 0)
+            return definition;
+    }
+    return NULL;
+}
+
+static WindowDefinition *name_make(uint64_t hash, const char *name, int scope)
+{
+    size_t length = strlen(name);
+    WindowDefinition *definition = table_room(&names, name_hash)
+                                       ? arena_take(ARENA_WINDOWS, sizeof(*definition) + length + 1)
+                                       : NULL;
+    if (!definition)
+        return NULL;
+    memcpy(definition->name, name, length);
+    definition->hash = hash;
+    definition->scope = scope;
+    table_put(&names, hash, definition);
+    definition->id = names.count;
+    return definition;
+}
+
+static void mark_dirty(WindowDefinition *definition)
+{
+    if (definition->dirty)
+        return;
+    definition->dirty = true;
+    definition->next_dirty = NULL;
+    if (last_dirty)
+        last_dirty->next_dirty = definition;
+    else
+        first_dirty = definition;
+    last_dirty = definition;
+}
+
 WindowDefinition *window_table_begin(const char *name, int scope, uint32_t tid)
 {
     char wanted[NAME_BYTES];
-    WindowDefinition *found = NULL;
     copy_text(wanted, name);
     if (!wanted[0] || !lock_take(&table_lock, tid, 0))
         return NULL;
-    uint64_t at = hash_bytes((uint64_t)scope, wanted, strlen(wanted)) % DEFINITIONS;
-    while (definitions[at] &&
-           (definitions[at]->scope != scope || strcmp(definitions[at]->name, wanted) != 0))
-        at = (at + 1) % DEFINITIONS;
-    found = definitions[at];
-    if (!found && definition_count < DEFINITIONS / 2) {
-        found = arena_take(ARENA_WINDOWS, sizeof(*found));
-        if (found) {
-            memcpy(found->name, wanted, NAME_BYTES);
-            found->scope = scope;
-            found->id = ++definition_count;
-            definitions[at] = found;
-        }
-    }
+    uint64_t hash = hash_bytes((uint64_t)scope, wanted, strlen(wanted));
+    WindowDefinition *found = name_find(hash, wanted, scope);
+    if (!found)
+        found = name_make(hash, wanted, scope);
     if (found) {
         found->begun++;
-        found->dirty = true;
+        mark_dirty(found);
     }
     lock_release(&table_lock);
     return found;
 }
 
-static Shape *shape_find(WindowDefinition *definition, const WindowRow *rows, uint32_t count)
+static Shape *shape_make(WindowDefinition *definition, uint64_t hash, const WindowRow *rows,
+                         uint32_t count)
 {
-    uint64_t hash = hash_bytes(count, rows, count * sizeof(*rows));
-    Shape **bucket = &definition->buckets[hash % BUCKETS];
-    for (Shape *shape = *bucket; shape; shape = shape->next)
-        if (shape->hash == hash && shape->row_count == count &&
-            (!count || memcmp(shape->rows, rows, count * sizeof(*rows)) == 0))
-            return shape;
-    if (shape_count >= SHAPES_MAX)
+    if (!table_room(&shapes, shape_hash))
         return NULL;
     Shape *shape = arena_take(ARENA_WINDOWS, sizeof(*shape));
     WindowRow *copy = count && shape ? arena_take(ARENA_WINDOWS, count * sizeof(*rows)) : NULL;
@@ -120,15 +206,28 @@ static Shape *shape_find(WindowDefinition *definition, const WindowRow *rows, ui
         return NULL;
     if (count)
         memcpy(copy, rows, count * sizeof(*rows));
-    *shape = (Shape){.next = *bucket,
+    *shape = (Shape){.definition = definition,
                      .hash = hash,
                      .rows = copy,
                      .row_count = count,
                      .id = ++definition->shapes,
                      .min_peak = UINT64_MAX};
-    *bucket = shape;
-    shape_count++;
+    table_put(&shapes, hash, shape);
     return shape;
+}
+
+static Shape *shape_find(WindowDefinition *definition, const WindowRow *rows, uint32_t count)
+{
+    uint64_t hash = hash_bytes(hash_mix(definition->id, count), rows, count * sizeof(*rows));
+    uint32_t mask = shapes.capacity - 1;
+    for (uint32_t at = (uint32_t)hash & mask; shapes.capacity && shapes.cells[at];
+         at = (at + 1) & mask) {
+        Shape *shape = shapes.cells[at];
+        if (shape->hash == hash && shape->definition == definition && shape->row_count == count &&
+            (!count || memcmp(shape->rows, rows, count * sizeof(*rows)) == 0))
+            return shape;
+    }
+    return shape_make(definition, hash, rows, count);
 }
 
 void window_table_add(WindowDefinition *definition, const WindowRow *rows, uint32_t count,
@@ -148,6 +247,7 @@ void window_table_add(WindowDefinition *definition, const WindowRow *rows, uint3
             shape->dirty = true;
             shape->next_dirty = definition->dirty_shapes;
             definition->dirty_shapes = shape;
+            mark_dirty(definition);
         }
     } else {
         atomic_fetch_add(&runtime.loss_windows, 1);
@@ -184,7 +284,7 @@ static void encode_definition(WireBuffer *body, WindowDefinition *definition)
     wire_uint(body, 3, (uint64_t)definition->scope);
     wire_uint(body, 4, definition->begun);
     wire_end(body, at);
-    definition->dirty = false;
+    definition->begun_written = definition->begun;
 }
 
 static void encode_shape(WireBuffer *body, const WindowDefinition *definition, Shape *shape)
@@ -227,16 +327,16 @@ void windows_encode(WireBuffer *body)
 {
     if (!lock_take(&table_lock, sys_gettid(), 1000000000)) /* see writer_snapshot */
         return;
-    for (uint32_t i = 0; definition_count && i < DEFINITIONS; i++) {
-        WindowDefinition *definition = definitions[i];
-        if (!definition)
-            continue;
-        if (definition->dirty)
+    for (WindowDefinition *definition = first_dirty; definition;
+         definition = definition->next_dirty) {
+        if (definition->begun != definition->begun_written)
             encode_definition(body, definition);
         for (Shape *shape = definition->dirty_shapes; shape; shape = shape->next_dirty)
             encode_iterations(body, definition, shape);
         definition->dirty_shapes = NULL;
+        definition->dirty = false;
     }
+    first_dirty = last_dirty = NULL;
     for (uint32_t i = 0; i < mark_count; i++) {
         size_t at = wire_begin(body, 108);
         wire_uint(body, 1, marks[i].timestamp);
@@ -248,10 +348,13 @@ void windows_encode(WireBuffer *body)
     lock_release(&table_lock);
 }
 
-/* The child's windows are its own: what the parent counted stays in the parent's file. */
+/* The child's windows are its own: what the parent counted stays in the parent's file. A thread
+ * that the child has not may have been about to change the tables: they are left as they are. */
 void window_table_after_fork(void)
 {
     lock_reset(&table_lock);
-    memset(definitions, 0, sizeof(definitions));
-    definition_count = shape_count = mark_count = 0;
+    names = (Table){.most = NAMES_MAX};
+    shapes = (Table){.most = SHAPES_MAX};
+    first_dirty = last_dirty = NULL;
+    mark_count = 0;
 }

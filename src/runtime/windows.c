@@ -68,10 +68,10 @@ static Window *window_take(void)
             window_claim(window))
             return window;
     }
-    Window *window = arena_take(ARENA_WINDOWS, sizeof(*window));
+    Window *window = used < POOL ? arena_take(ARENA_WINDOWS, sizeof(*window)) : NULL;
     uint32_t index = window ? atomic_fetch_add(&pool_used, 1) : POOL;
     if (index >= POOL)
-        return NULL;
+        return NULL; /* what lost a race for the last place is not used again: once a thread */
     window->index = index;
     atomic_store(&window->open, true);
     atomic_store(&pool[index], window);

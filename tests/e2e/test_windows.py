@@ -197,6 +197,52 @@ class Threads(unittest.TestCase):
         self.assertEqual(document["window"]["peak_bytes"]["max"], 60)
 
 
+class SharedNames(unittest.TestCase):
+    """Two windows of one name and two scopes, and several with one end; figures in window_names.c."""
+    @classmethod
+    def setUpClass(cls):
+        cls.output, cls.path = profile(build("window_names.c"))
+
+    def test_scope_tells_them_apart(self):
+        for scope, repeats, count in (("thread", 3, 1), ("process", 5, 2)):
+            window = iterations(self.path, "same (%s)" % scope)["window"]
+            self.assertEqual((window["name"], window["scope"], window["iterations"],
+                              window["all"]["median"]["allocations"]),
+                             ("same", scope, repeats, count))
+        for verb in (("report",), ("diff", self.path), ("check", "--max-bytes", "1")):
+            _, error = memhawk(*verb, self.path, "--window", "same",
+                               expect=2 if verb[0] == "check" else 1)
+            self.assertIn("more than one window is meant: same (", error)
+            self.assertEqual(error.count("\n"), 1, error)
+        budget = os.path.join(WORK, "names.toml")
+        with open(budget, "w", encoding="utf-8") as out:
+            out.write('["same (thread)"]\nmax-allocations = 1\n'
+                      '["same (process)"]\nmax-allocations = 1\n["same"]\nmax-bytes = 99\n')
+        out, _ = memhawk("check", self.path, "--budget", budget, expect=1)
+        self.assertIn("pass  window same (thread), worst iteration: allocations 1", out)
+        self.assertIn("FAIL  window same (process), worst iteration: allocations 2", out)
+        self.assertIn("????  window same: bytes, at most 99 B: could not tell: more than one", out)
+        out, _ = memhawk("check", self.path, "--baseline", self.path)
+        self.assertIn("window same (thread), median iteration: allocations 1, baseline 1", out)
+        self.assertIn("window same (process), median iteration: allocations 2, baseline 2", out)
+
+    def test_end_of_a_name(self):
+        self.assertEqual(iterations(self.path, "only")["window"]["name"], "a/b/only")
+        _, error = memhawk("report", self.path, "--window", "twice", expect=1)
+        self.assertIn("more than one window is meant: a/twice, b/twice\n", error)
+
+    def test_ten_thousand_names(self):
+        """None is lost, and what comes after them neither."""
+        self.assertIn("begun 10000\n", self.output)
+        report = json.loads(memhawk("report", self.path, "--format", "json")[0])
+        self.assertEqual(report["losses"]["windows_dropped"], 0)
+        for name, count in (("name 0", 1), ("name 6789", 6), ("name 9999", 9), ("last", 9)):
+            window = iterations(self.path, name)["window"]
+            self.assertEqual(window["all"]["total"]["allocations"], count, name)
+        _, error = memhawk("report", self.path, "--window", "nope", expect=1)
+        self.assertRegex(error, r"it has (name \d+, ){2,}name \d+ and \d+ more\n$")
+
+
 class LeftOpen(unittest.TestCase):
     def test_nobody_inherits_it(self):
         output, path = profile(build("left_open.c"))
@@ -246,6 +292,34 @@ class Misuse(unittest.TestCase):
         self.assertIn("1 unfinished", text)
 
 
+class OwnMalloc(unittest.TestCase):
+    """Nothing is seen of another malloc: that must not look like a count of 0."""
+    @classmethod
+    def setUpClass(cls):
+        cls.program = build("blind_malloc.c", flags=("-O1", "-fno-builtin"))
+
+    def test_not_measured(self):
+        output, path = profile(self.program)
+        self.assertEqual(output, "active 0 end 0 stats -61 allocations -1 bytes -1\n" * 2)
+        for args in (("--window", "own", "--max-allocations", "7"), ("--max-peak", "1MiB"),
+                     ("--baseline", path)):
+            out, _ = memhawk("check", path, *args, expect=2)
+            self.assertIn("another malloc stands before the recorder", out)
+            self.assertNotIn("pass ", out)
+
+    def test_assertion_does_not_pass(self):
+        folder = tempfile.mkdtemp(dir=WORK)
+        run = subprocess.run([self.program], cwd=folder, stderr=subprocess.PIPE,
+                             stdout=subprocess.DEVNULL, text=True,
+                             env={**os.environ, "LD_PRELOAD": OPTIONS.library})
+        self.assertIn("not measured", run.stderr)
+
+    def test_announced_blocks_are_measured(self):
+        output, path = profile(self.program, "announce")
+        self.assertEqual(output, "active 1 end 0 stats 0 allocations 7 bytes 70\n" * 2)
+        self.assertEqual(iterations(path, "own")["window"]["all"]["median"]["bytes"], 70)
+
+
 class Header(unittest.TestCase):
     def test_languages(self):
         source = os.path.join(WORK, "all.c")
@@ -265,9 +339,10 @@ class Header(unittest.TestCase):
             if not shutil.which(compiler):
                 continue
             language = "c++" if "++" in compiler else "c"
+            strict = ["-Wold-style-cast"] if "++" in compiler else ["-Wcast-qual", "-Wconversion"]
             for standard in standards:
                 subprocess.run([compiler, "-x", language, "-std=" + standard, "-Wall", "-Wextra",
-                                "-pedantic", "-Wshadow", "-Werror", "-fsyntax-only",
+                                "-pedantic", "-Wshadow", *strict, "-Werror", "-fsyntax-only",
                                 "-I" + OPTIONS.include, source], check=True)
 
     def test_found_in_every_kind_of_program(self):
@@ -484,6 +559,20 @@ class Check(unittest.TestCase):
         # a limit that fails wins over one that cannot be told
         memhawk("check", self.path, "--budget",
                 self.budget("[nope]\nmax-bytes = 3\n[parse]\nmax-bytes = 3\n"), expect=1)
+
+    def test_unknown_windows_are_told_with_the_known_ones(self):
+        out, _ = memhawk("check", self.path, "--budget",
+                         self.budget("[Parse]\nmax-bytes = 3\n"), expect=2)
+        self.assertIn("window Parse: bytes, at most 3 B: could not tell: the profile has no such "
+                      "window: it has parse\n", out)
+        _, error = memhawk("check", self.path, "--budget", WORK, expect=2)
+        self.assertEqual(error.count("\n"), 1, error)
+        _, error = memhawk("check", self.path, "--budget", self.budget("[parse]\n"), expect=2)
+        self.assertIn("budget.toml:1: section \"parse\" has no limit", error)
+
+    def test_peak_of_a_window_says_what_its_stacks_are(self):
+        out, _ = memhawk("check", self.path, "--window", "parse", "--max-peak", "3", expect=1)
+        self.assertIn("      512 B allocated in the iteration\n", out)
 
     def test_formats(self):
         budget = self.budget("[parse]\nmax-allocations = 4\nmax-live-at-end = 0\n[nope]\n"
