@@ -93,18 +93,18 @@ void screen_draw(const char *status, const char *text)
 {
     unsigned height = term_height(STDOUT_FILENO);
     const char *strong = term_has_color(STDOUT_FILENO) ? "\033[7m" : "";
-    fputs("\033[H", stdout);
+    fputs("\033[H\033[K", stdout); /* first: in a full line it would take the last column away */
     fputs(strong, stdout);
     term_write_name(stdout, status, term_width(STDOUT_FILENO));
-    fputs(*strong ? "\033[0m\033[K" : "\033[K", stdout);
-    for (unsigned row = 1; *text && (height == 0 || row < height); row++) {
+    fputs(*strong ? "\033[0m" : "", stdout);
+    unsigned row = 1;
+    for (; *text && (height == 0 || row < height); row++) {
         size_t length = strcspn(text, "\n");
-        fputc('\n', stdout);
+        fputs("\n\033[K", stdout);
         fwrite(text, 1, length, stdout);
-        fputs("\033[K", stdout);
         text += length + (text[length] == '\n');
     }
-    fputs("\033[0m\033[J", stdout);
+    fputs(row < height ? "\033[0m\n\033[J" : "\033[0m", stdout);
     fflush(stdout);
 }
 

@@ -161,6 +161,11 @@ def on_terminal():
     screen.expect(r"\x1b\[H")
     drawn = screen.drawings(1.0)[1:-1]
     print("fits 10 rows:", all(d.count("\n") < 10 for d in drawn))
+    full = [line for d in drawn for line in d.split("\r\n")
+            if len(re.sub(r"\x1b\[[\d;?]*\w", "", line)) == 60]
+    # erasing behind the last column, where the cursor stays, would take the last character
+    print("full lines keep their end:", bool(full) and not any(re.search(r"[^\x1b]\x1b\[[KJ]$", line) or
+          re.search(r"\w\x1b\[[KJ]", re.sub(r"\x1b\[[\d;]*m", "", line)) for line in full))
     screen.send("q")
     screen.expect(LEFT)
     print("q ->", screen.wait(), "terminal put back:", screen.is_cooked())
