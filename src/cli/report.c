@@ -56,14 +56,14 @@ static const struct argp_option report_options[] = {
     {"filter", KEY_FILTER, "REGEX", 0,
      "Only stacks with a function or module that matches (Perl-compatible)", 1},
     {NULL, 0, NULL, 0, "How it is shown:", 2},
-    {"top", 'n', "N", 0, "Show the N largest", 2},
+    {"top", 'n', "N", 0, "Show the N largest (text, json, folded)", 2},
     {"granularity", 'g', "function|line", 0,
      "Keep functions or source lines apart (default: "
      "function)",
      2},
     {"inverted", KEY_INVERTED, NULL, 0,
      "Turn the tree upside down: from main to the allocation "
-     "in text, from the allocation to main elsewhere",
+     "in text, from the allocation to main in folded and html",
      2},
     {"collapse-recursion", KEY_COLLAPSE, NULL, 0, "Show direct recursion as one frame", 2},
     {"full", KEY_FULL, NULL, 0, "Do not cut long chains of callers", 2},

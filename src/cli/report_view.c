@@ -9,11 +9,33 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "cli/cli.h"
 #include "cli/compare.h"
 #include "cli/term.h"
 #include "cli/when.h"
 #include "export/numbers.h"
+
+#define SHOWN_NS UINT64_C(5000000) /* half of the last of two digits */
+
+/* Reports show times to two digits, from a minute on to the second. One that is typed in again
+ * means the snapshot it was shown for, though that may lie a little later; so does "2" when the
+ * tick at 2 s came at 2.0007 s. */
+static uint64_t as_shown(const Session *session, const char *text, uint64_t time_ns)
+{
+    const Profile *profile = session->profile;
+    char asked[NUMBER_BYTES], shown[NUMBER_BYTES];
+    uint64_t first_ns = profile_first_ns(profile);
+    size_t next = (size_t)(profile_snapshot_at(profile, time_ns) + 1);
+    if (time_ns < first_ns || next >= profile_snapshot_count(profile))
+        return time_ns;
+    uint64_t next_ns = profile_snapshot(profile, next)->time_ns;
+    if (next_ns - time_ns > SHOWN_NS && strchr(text, '.'))
+        return time_ns;
+    number_duration(asked, time_ns - first_ns);
+    number_duration(shown, next_ns - first_ns);
+    return strcmp(asked, shown) == 0 ? next_ns : time_ns;
+}
 
 /* A moment of the run; the option is named in problems. One after the end is the end. */
 static int resolve(const Session *session, const char *option, const char *text,
@@ -34,7 +56,8 @@ static int resolve(const Session *session, const char *option, const char *text,
         cli_warn("report: %s %s: the profile ends at %s; its end is shown", option, text, length);
         time_ns = TIME_LAST;
     }
-    *ret_time_ns = time_ns;
+    *ret_time_ns =
+        time_ns == TIME_FIRST || time_ns == TIME_LAST ? time_ns : as_shown(session, text, time_ns);
     return 0;
 }
 
@@ -91,6 +114,26 @@ static int explain(const Session *session, const ReportOptions *options, int cod
     return code;
 }
 
+/* Options that FORMAT has no place for; said, not refused: the rest of the wish is met. */
+static void warn_without_effect(const ReportOptions *options)
+{
+    const char *format = options->exporter->name;
+    const struct {
+        const char *option, *formats;
+        bool given;
+    } rows[] = {
+        {"--at", "heaptrack", options->at != NULL},
+        {"--metric", "heaptrack", options->metric_given},
+        {"--top", "html pprof speedscope heaptrack", options->top != 0},
+        {"--inverted", "json pprof speedscope heaptrack", options->inverted},
+        {"--collapse-recursion", "json pprof speedscope heaptrack", options->collapse},
+        {"--full", "json folded html pprof speedscope heaptrack", options->full},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i].given && strstr(rows[i].formats, format))
+            cli_warn("report: %s: has no effect with --format %s", rows[i].option, format);
+}
+
 int report_build_view(const Session *session, const ReportOptions *options, View *ret_view)
 {
     ViewOptions view = {
@@ -107,6 +150,7 @@ int report_build_view(const Session *session, const ReportOptions *options, View
         .granularity = options->granularity,
     };
     int r = 0;
+    warn_without_effect(options);
     if (options->window) {
         view.window = compare_find_window("report", session, options->window);
         view.at_ns = TIME_LAST;

@@ -32,6 +32,7 @@ enum {
     INTERVAL_MS_MIN = 10, /* as in runtime/config.c */
     INTERVAL_MS_MAX = 3600000,
     DEPTH_MAX = 256,
+    FOLLOW_BYTES_MAX = 512,
 };
 
 enum { KEY_DEPTH = 256, KEY_FOLLOW, KEY_UNWIND, KEY_CHECK, KEY_VIEW };
@@ -59,10 +60,10 @@ static const struct argp_option run_options[] = {
 
 static bool is_number(const char *text, long low, long high)
 {
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    return end != text && !*end && errno == 0 && value >= low && value <= high;
+    errno = 0; /* digits alone: the recorder takes neither blanks nor signs */
+    long value = strtol(text, NULL, 10);
+    return *text && !text[strspn(text, "0123456789")] && errno == 0 && value >= low &&
+           value <= high;
 }
 
 static error_t check_number(const char *option, const char *text, long low, long high)
@@ -77,6 +78,11 @@ static error_t check_regex(const char *text)
 {
     regex_t regex;
     char why[128];
+    if (strlen(text) >= FOLLOW_BYTES_MAX) {
+        cli_error("run: --follow: is too long: give an expression below %d bytes",
+                  FOLLOW_BYTES_MAX);
+        return EINVAL;
+    }
     int r = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB);
     if (r == 0) {
         regfree(&regex);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 #include "cli/progress.h"
@@ -24,8 +25,13 @@ enum {
 
 static void report_open_error(const char *path, const ProfileError *error, int code)
 {
-    /* What cannot be opened has no offset; a folder can be opened, but not read. */
-    if (code == -ENOENT || code == -EACCES || code == -EISDIR || code == -ENOTDIR)
+    struct stat st; /* what cannot be opened has no offset */
+    bool is_other = code != -ENOENT && stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    if (is_other && S_ISDIR(st.st_mode))
+        cli_error("%s: is a folder: name a profile in it (memhawk_*_protobuf.binpb)", path);
+    else if (is_other)
+        cli_error("%s: is no regular file: name a profile (memhawk_*_protobuf.binpb)", path);
+    else if (code == -ENOENT || code == -EACCES || code == -EISDIR || code == -ENOTDIR)
         cli_error("%s: %s: name a profile (memhawk_*_protobuf.binpb)", path, cli_strerror(code));
     else if (!error->message[0])
         cli_error("%s: %s", path, cli_strerror(code));

@@ -28,7 +28,7 @@ typedef struct View {
                      * allocating function first, callers below; all others: root first */
     bool color;     /* text: ANSI colours */
     unsigned width; /* text: columns */
-    size_t top;     /* text: how many stacks/children; 0: the format's default */
+    size_t top;     /* text: how many stacks/children; json, folded: stacks; 0: the default */
     Granularity granularity;
     ViewStack *stacks; /* sorted by metric, largest first; stacks with all values 0 left out */
     size_t stack_count;

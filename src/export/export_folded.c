@@ -65,8 +65,8 @@ static int write_folded(const View *view, FILE *out)
     int r = tree_rows_of_view(view, false, &rows);
     if (r < 0)
         return r;
-    r = tree_build(rows.rows, view->stack_count, &(TreeOptions){view->inverted, view->collapse},
-                   &tree);
+    size_t count = view->top && view->top < view->stack_count ? view->top : view->stack_count;
+    r = tree_build(rows.rows, count, &(TreeOptions){view->inverted, view->collapse}, &tree);
     tree_rows_done(&rows);
     if (r < 0)
         return r;

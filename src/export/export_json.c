@@ -32,6 +32,18 @@ static json_t *window_object(const ProfileWindow *window)
                      (json_int_t)window_duration_ns(window));
 }
 
+/* The snapshot that stands for a moment, as PREFIX_ns and PREFIX_s; null before the first. */
+static void snapshot_put(json_t *object, const View *view, const char *prefix, uint64_t time_ns)
+{
+    char ns[32], s[32];
+    int64_t index = profile_snapshot_at(view->profile, time_ns);
+    uint64_t taken = index < 0 ? 0 : profile_snapshot(view->profile, (size_t)index)->time_ns;
+    snprintf(ns, sizeof(ns), "%s_ns", prefix);
+    snprintf(s, sizeof(s), "%s_s", prefix);
+    json_object_set_new(object, ns, index < 0 ? json_null() : json_integer((json_int_t)taken));
+    json_object_set_new(object, s, index < 0 ? json_null() : json_real(seconds(view, taken)));
+}
+
 static json_t *view_object(const View *view)
 {
     json_t *o =
@@ -46,9 +58,15 @@ static json_t *view_object(const View *view)
     } else if (o && view->interval) {
         json_object_set_new(o, "from_ns", json_integer((json_int_t)view->from_ns));
         json_object_set_new(o, "from_s", json_real(seconds(view, view->from_ns)));
+        snapshot_put(o, view, "from_snapshot", view->from_ns);
     } else if (o) {
         json_object_set_new(o, "at_peak", json_boolean(view->at_peak));
     }
+    if (o && !view->window)
+        snapshot_put(o, view, "snapshot", view->at_ns);
+    if (o)
+        json_object_set_new(o, "top",
+                            view->top ? json_integer((json_int_t)view->top) : json_null());
     return o;
 }
 
@@ -295,7 +313,7 @@ static int write_json(const View *view, FILE *out)
     int r = head_write(view, out);
     if (r == 0)
         fputs(",\n\"stacks\":[", out);
-    for (size_t i = 0; r == 0 && i < view->stack_count; i++) {
+    for (size_t i = 0; r == 0 && i < view->stack_count && (!view->top || i < view->top); i++) {
         fputs(i ? ",\n" : "\n", out);
         r = stack_write(&reader, texts, &view->stacks[i], out);
     }

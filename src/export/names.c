@@ -9,6 +9,7 @@
  */
 #include "export/names.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,50 @@ const char *name_append_folded(NameBuffer *buffer, const char *name)
         p += length;
     }
     name_buffer_done(&valid);
+    return data;
+}
+
+/* Appends NAME with PREFIX before each character of SPECIAL. */
+static const char *append_prefixed(NameBuffer *buffer, const char *name, const char *special,
+                                   const char *prefix)
+{
+    const char *data = name_append(buffer, "", 0);
+    while (data && *name) {
+        size_t plain = strcspn(name, special);
+        data = name_append(buffer, name, plain);
+        name += plain;
+        if (data && *name && (data = name_append(buffer, prefix, strlen(prefix))))
+            data = name_append(buffer, name++, 1);
+    }
+    return data;
+}
+
+static bool is_plain_word(const char *word)
+{
+    const char *c = word;
+    while (*c && (isalnum((unsigned char)*c) || *c & 0x80 || strchr("_-+./,:@%=", *c)))
+        c++;
+    return *word && !*c;
+}
+
+const char *name_append_shell(NameBuffer *buffer, const char *name, bool ascii)
+{
+    NameBuffer clean = {0}, escaped = {0};
+    const char *data = NULL;
+    name = name ? name : "";
+    const char *shown = name_append_terminal(&clean, name, ascii);
+    bool is_clean = shown && strcmp(shown, name) == 0;
+    if (is_clean && is_plain_word(name)) {
+        data = name_append(buffer, name, strlen(name));
+    } else if (is_clean) { /* at a quote '...' ends, \' follows, and it begins again */
+        if (name_append(buffer, "'", 1) && append_prefixed(buffer, name, "'", "'\\'"))
+            data = name_append(buffer, "'", 1);
+    } else if (shown && append_prefixed(&escaped, name, "'\\", "\\") &&
+               name_append(buffer, "$'", 2) && name_append_terminal(buffer, escaped.data, ascii)) {
+        data = name_append(buffer, "'", 1);
+    }
+    name_buffer_done(&clean);
+    name_buffer_done(&escaped);
     return data;
 }
 

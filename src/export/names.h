@@ -28,6 +28,10 @@ const char *name_append_terminal(NameBuffer *buffer, const char *name, bool asci
 /* One frame of the folded format: ';' becomes ':', blanks and control characters '_'; never
  * empty. */
 const char *name_append_folded(NameBuffer *buffer, const char *name);
+/* One word of a command line that a shell reads as NAME, safe on a terminal: as it is, in '...', or
+ * in
+ * $'...' when it holds what a terminal must not see. */
+const char *name_append_shell(NameBuffer *buffer, const char *name, bool ascii);
 /* Text and attribute values of HTML. */
 const char *name_append_html(NameBuffer *buffer, const char *name);
 /* One line, for line-based formats: control characters become a blank. */

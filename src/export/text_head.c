@@ -20,16 +20,19 @@ char *losses_text(const Profile *profile)
     const ProfileLosses *l = profile_losses(profile);
     const struct {
         uint64_t count;
-        const char *what;
+        const char *one, *many;
     } rows[] = {
-        {l->stack_table_full, "allocations without their stack"},
-        {l->live_map_full, "blocks whose release was not followed"},
-        {l->missed_frees, "releases not seen"},
-        {l->write_failed, "bytes not written"},
-        {l->reentrant_skipped, "calls not counted"},
-        {l->depth_cut, "allocations with stacks cut at the depth limit"},
-        {l->unwind_ended, "allocations with stacks that end early"},
-        {l->windows_dropped, "windows dropped"},
+        {l->stack_table_full, "allocation without its stack", "allocations without their stack"},
+        {l->live_map_full, "block whose release was not followed",
+         "blocks whose release was not followed"},
+        {l->missed_frees, "release not seen", "releases not seen"},
+        {l->write_failed, "byte not written", "bytes not written"},
+        {l->reentrant_skipped, "call not counted", "calls not counted"},
+        {l->depth_cut, "allocation with a stack cut at the depth limit",
+         "allocations with stacks cut at the depth limit"},
+        {l->unwind_ended, "allocation with a stack that ends early",
+         "allocations with stacks that end early"},
+        {l->windows_dropped, "window dropped", "windows dropped"},
     };
     NameBuffer text = {0};
     bool ok = name_append(&text, "", 0) != NULL;
@@ -38,7 +41,8 @@ char *losses_text(const Profile *profile)
         if (rows[i].count == 0)
             continue;
         int n = snprintf(part, sizeof(part), "%s%s %s", text.length ? ", " : "",
-                         number_count(number, (int64_t)rows[i].count), rows[i].what);
+                         number_count(number, (int64_t)rows[i].count),
+                         rows[i].count == 1 ? rows[i].one : rows[i].many);
         ok = name_append(&text, part, (size_t)n) != NULL;
     }
     if (!ok)
@@ -70,13 +74,9 @@ char *command_text(const Profile *profile)
     NameBuffer text = {0};
     const char *data = name_append(&text, "", 0);
     for (size_t i = 0; data && i < p->argument_count; i++) {
-        const char *a = p->arguments[i];
-        const char *quote = *a == '\0' || strpbrk(a, " \t\"'\\$`;&|<>(){}*?") ? "'" : "";
         if (i)
             name_append(&text, " ", 1);
-        name_append(&text, quote, strlen(quote));
-        name_append(&text, a, strlen(a));
-        data = name_append(&text, quote, strlen(quote));
+        data = name_append_shell(&text, p->arguments[i], false);
     }
     if (data && p->argument_count == 0) {
         const char *name = p->full_path && *p->full_path ? p->full_path : p->short_name;
@@ -202,6 +202,50 @@ const char *moment_words(const View *view)
     return ended && view->at_ns == profile_last_ns(view->profile) ? "the end, " : "";
 }
 
+/* What stands for a moment: the last snapshot that is not after it, or the start of the run. */
+static const char *snapshot_words(const View *view, uint64_t time_ns, char *buffer, size_t capacity)
+{
+    char when[NUMBER_BYTES];
+    uint64_t first = profile_first_ns(view->profile);
+    int64_t index = profile_snapshot_at(view->profile, time_ns);
+    if (index < 0)
+        return "the start";
+    uint64_t taken = profile_snapshot(view->profile, (size_t)index)->time_ns;
+    snprintf(buffer, capacity, "the snapshot at %s",
+             number_duration(when, taken > first ? taken - first : 0));
+    return buffer;
+}
+
+/* Whether a moment and the snapshot that stands for it look the same. */
+static bool is_snapshot(const View *view, uint64_t time_ns)
+{
+    char asked[NUMBER_BYTES], shown[NUMBER_BYTES];
+    uint64_t first = profile_first_ns(view->profile), taken = first;
+    int64_t index = profile_snapshot_at(view->profile, time_ns);
+    if (index >= 0)
+        taken = profile_snapshot(view->profile, (size_t)index)->time_ns;
+    number_duration(asked, time_ns > first ? time_ns - first : 0);
+    number_duration(shown, taken > first ? taken - first : 0);
+    return strcmp(asked, shown) == 0;
+}
+
+/* Nothing is known between two snapshots: says which ones the figures are of, if that is not the
+ * moment that was asked for. */
+static void snapshots_write(const View *view, FILE *out)
+{
+    char to[64], from[64], *line = NULL;
+    if (view->window ||
+        (is_snapshot(view, view->at_ns) && (!view->interval || is_snapshot(view, view->from_ns))))
+        return;
+    const char *end = snapshot_words(view, view->at_ns, to, sizeof(to));
+    const char *begin =
+        view->interval ? snapshot_words(view, view->from_ns, from, sizeof(from)) : "";
+    if (asprintf(&line, "  as of %s%s%s", begin, *begin ? " and " : "", end) < 0)
+        return;
+    line_write(view, line, "", out);
+    free(line);
+}
+
 void text_heading_write(const View *view, bool removed, FILE *out)
 {
     char sum[NUMBER_BYTES], from[NUMBER_BYTES], to[NUMBER_BYTES], *line = NULL;
@@ -232,4 +276,6 @@ void text_heading_write(const View *view, bool removed, FILE *out)
         return;
     line_write(view, line, "\033[1m", out);
     free(line);
+    if (!removed)
+        snapshots_write(view, out);
 }

@@ -336,6 +336,12 @@ const ProfileSnapshot *profile_snapshot(const Profile *profile, size_t index)
     return &fake.snapshots[index];
 }
 
+int64_t profile_snapshot_at(const Profile *profile, uint64_t time_ns)
+{
+    (void)profile;
+    return time_ns >= FAKE_LAST_NS ? 1 : time_ns >= FAKE_PEAK_NS ? 0 : -1;
+}
+
 const ProfileLosses *profile_losses(const Profile *profile)
 {
     static const ProfileLosses losses = {.missed_frees = 1234, .depth_cut = 9};

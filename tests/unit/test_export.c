@@ -89,6 +89,32 @@ static const char *append_terminal_ascii(NameBuffer *buffer, const char *name)
     return name_append_terminal(buffer, name, true);
 }
 
+static const char *shell_word(NameBuffer *buffer, const char *name)
+{
+    return name_append_shell(buffer, name, false);
+}
+
+static const char *shell_word_ascii(NameBuffer *buffer, const char *name)
+{
+    return name_append_shell(buffer, name, true);
+}
+
+/* Checked against bash's printf %s. */
+static void test_names_shell(void **state)
+{
+    (void)state;
+    check_name(shell_word, "/usr/bin/x-y_1.2+z,@%=:", "/usr/bin/x-y_1.2+z,@%=:");
+    check_name(shell_word, "", "''");
+    check_name(shell_word, "two words", "'two words'");
+    check_name(shell_word, "$HOME [a] # ~ \\ \"", "'$HOME [a] # ~ \\ \"'");
+    check_name(shell_word, "it's", "'it'\\''s'");
+    check_name(shell_word, "''", "''\\'''\\'''");
+    check_name(shell_word, "\xc3\xa4", "\xc3\xa4");
+    check_name(shell_word, "a\nb'c\\d\x1b", "$'a\\x0Ab\\'c\\\\d\\x1B'");
+    check_name(shell_word, "\xff", "$'\\xFF'");
+    check_name(shell_word_ascii, "\xc3\xa4 b", "$'\\xC3\\xA4 b'");
+}
+
 static void test_names_escaped(void **state)
 {
     (void)state;
@@ -351,6 +377,10 @@ static void test_folded(void **state)
     assert_int_equal(strlen(text), length); /* and nothing else */
     free(text);
     text = exported(&export_folded,
+                    (ViewOptions){.at_ns = TIME_LAST, .metric = METRIC_TOTAL_COUNT, .top = 1});
+    assert_string_equal(text, lines[0]);
+    free(text);
+    text = exported(&export_folded,
                     (ViewOptions){.at_ns = TIME_LAST, .collapse = true, .inverted = true});
     assert_non_null(strstr(text, "recurse(int)_(x3);main;__libc_start_main 300\n"));
     free(text);
@@ -459,6 +489,32 @@ static void test_json_interval(void **state)
     json_decref(root);
 }
 
+/* What stands for a moment is named; --top cuts the list, not the sum. */
+static void test_json_snapshot(void **state)
+{
+    (void)state;
+    fake_small();
+    json_t *root =
+        parsed(exported(&export_json, (ViewOptions){.at_ns = FAKE_PEAK_NS + 1000000000, .top = 2}));
+    const json_t *view = json_object_get(root, "view");
+    assert_int_equal(integer_of(view, "snapshot_ns"), FAKE_PEAK_NS);
+    assert_float_equal(json_real_value(json_object_get(view, "snapshot_s")), 2.0, 1e-9);
+    assert_float_equal(json_real_value(json_object_get(view, "time_s")), 3.0, 1e-9);
+    assert_int_equal(integer_of(view, "top"), 2);
+    assert_int_equal(json_array_size(json_object_get(root, "stacks")), 2);
+    assert_int_equal(integer_of(json_object_get(root, "sum"), "live_bytes"), 1500);
+    json_decref(root);
+    root = parsed(exported(
+        &export_json,
+        (ViewOptions){.interval = true, .from_ns = FAKE_START_NS + 1, .to_ns = TIME_LAST}));
+    view = json_object_get(root, "view");
+    assert_true(json_is_null(json_object_get(view, "from_snapshot_ns")));
+    assert_true(json_is_null(json_object_get(view, "from_snapshot_s")));
+    assert_int_equal(integer_of(view, "snapshot_ns"), FAKE_LAST_NS);
+    assert_true(json_is_null(json_object_get(view, "top")));
+    json_decref(root);
+}
+
 static void test_speedscope(void **state)
 {
     (void)state;
@@ -554,7 +610,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),        cmocka_unit_test(test_names_utf8),
-        cmocka_unit_test(test_names_escaped),  cmocka_unit_test(test_names_short),
+        cmocka_unit_test(test_names_escaped),  cmocka_unit_test(test_names_shell),
+        cmocka_unit_test(test_json_snapshot),  cmocka_unit_test(test_names_short),
         cmocka_unit_test(test_alloc_site),     cmocka_unit_test(test_tree),
         cmocka_unit_test(test_tree_cut),       cmocka_unit_test(test_view),
         cmocka_unit_test(test_view_filter),    cmocka_unit_test(test_filter_of_many_labels),

@@ -121,6 +121,35 @@ static void test_interval(void **state)
                " 33.3 %      200 B         2  \xe2\x80\xa6 1 more\n");
 }
 
+/* A moment without a snapshot of its own says whose figures are shown. */
+static void check_as_of(ViewOptions options, const char *expected)
+{
+    char *text = report(options), *note = strstr(text, "  as of ");
+    if (!expected) {
+        assert_null(note);
+    } else {
+        assert_non_null(note);
+        note[strcspn(note, "\n")] = '\0';
+        assert_string_equal(note, expected);
+    }
+    free(text);
+}
+
+static void test_as_of(void **state)
+{
+    (void)state;
+    const uint64_t s = 1000000000;
+    check_as_of((ViewOptions){.at_ns = FAKE_PEAK_NS}, NULL);
+    check_as_of((ViewOptions){.at_ns = FAKE_PEAK_NS + 4000000}, NULL); /* shown as 2.00 s too */
+    check_as_of((ViewOptions){.at_ns = FAKE_PEAK_NS + s}, "  as of the snapshot at 2.00 s");
+    check_as_of((ViewOptions){.at_ns = FAKE_PEAK_NS - s}, "  as of the start");
+    check_as_of((ViewOptions){.interval = true, .from_ns = FAKE_START_NS, .to_ns = TIME_LAST},
+                NULL);
+    check_as_of(
+        (ViewOptions){.interval = true, .from_ns = FAKE_START_NS + s, .to_ns = FAKE_LAST_NS - s},
+        "  as of the start and the snapshot at 2.00 s");
+}
+
 /* 2,000 stacks under one chain of 38: gathered below 1 %, the chain cut, and whole with `full`. */
 static void test_large(void **state)
 {
@@ -197,7 +226,7 @@ int main(void)
         cmocka_unit_test(test_end),   cmocka_unit_test(test_inverted),
         cmocka_unit_test(test_full),  cmocka_unit_test(test_interval),
         cmocka_unit_test(test_large), cmocka_unit_test(test_any_width),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_empty), cmocka_unit_test(test_as_of),
     };
     return cmocka_run_group_tests(tests, begin, done);
 }

@@ -23,6 +23,29 @@ r --from 0.5 --to 1.5 v1
 r --from 1.5 v1
 r --to 0.7 v1
 r --from 2 --to 1 v1
+echo "--- a time as reports show it is the snapshot that it was shown for"
+cat >late.txt <<'END'
+=== ProcessInfo
+processShortName: "late"
+pid: 7
+startTimestamp: 1700000000000000000
+=== Snapshot
+timestamp: 1700000001000700000
+changed { traceId: 1 actual { size: 1000 active: 1 totalCount: 1 totalBytes: 1000 } }
+stacktraces { traceId: 1 ptrId: 1 }
+ptrIds { ptrId: 1 ptrAddr: 0x10 }
+=== Snapshot
+timestamp: 1700000001534000000
+changed { traceId: 1 actual { size: 3000 active: 3 totalCount: 3 totalBytes: 3000 } }
+=== Snapshot
+timestamp: 1700000125200000000
+changed { traceId: 1 actual { size: 2000 active: 2 totalCount: 3 totalBytes: 3000 } }
+END
+python3 "$SOURCE_ROOT/tests/make_profile.py" late.txt late
+for time in 0.99 1 1.53 1.52 124.9 125; do
+    r --at $time late | grep -A1 ^Live
+done
+r --from 1 --to 1.53 late
 for metric in live-bytes live-count total-bytes total-count temporary overhead; do
     r -m $metric --at end published
 done
@@ -37,6 +60,15 @@ view = json.load(sys.stdin)[\"view\"]
 print(view[\"metric\"], view[\"at_peak\"], view[\"time_s\"])"; done'
 r -n 1 published
 r --top=1 --at end v1
+s 'memhawk report -f folded --at end --top 1 v1 2>/dev/null'
+s 'memhawk report -f json --at end --top 1 v1 2>/dev/null | python3 -c "
+import json, sys
+report = json.load(sys.stdin)
+print(len(report[\"stacks\"]), report[\"view\"][\"top\"], report[\"sum\"][\"live_count\"])"'
+echo "--- what a format has no place for"
+for format in text json folded html pprof speedscope heaptrack; do
+    s "memhawk report -f $format --at end -m live-bytes --top 1 --inverted --collapse-recursion --full late 2>&1 >/dev/null | grep -v names"
+done
 r -g line published
 r --inverted published
 r --collapse-recursion --full published

@@ -17,6 +17,9 @@ t memhawk run --quiet=1 true
 t memhawk run --follow '(' true
 t memhawk run -i 0 true
 t memhawk run -i 1s true
+t memhawk run -i ' 100' true
+t memhawk run -i +100 true
+s 'memhawk run --follow "$(printf "a%.0s" {1..512})" true'
 t memhawk run --unwind magic true
 t memhawk report
 t memhawk report a b
@@ -41,6 +44,8 @@ t memhawk report $'no\nsuch\e[31mfile'
 t memhawk report nofile
 t memhawk report .
 t memhawk report "$CASES/usage.sh"
+t memhawk report /dev/null
+s 'mkfifo pipe; memhawk report pipe; memhawk info pipe'
 s ': >empty; memhawk report empty'
 t memhawk info
 t memhawk info a b
