@@ -25,8 +25,10 @@
 #include "export/names.h"
 #include "export/numbers.h"
 #include "export/text_head.h"
+#include "profile/liveness.h"
 
-enum { COLUMN = 23, STACKS_SHOWN = 5, CALLERS_SHOWN = 3, OTHERS_SHOWN = 3, OTHERS_READ_MAX = 200 };
+enum { INTERVAL_MIN_MS = 10 };
+enum { COLUMN = 23, STACKS_SHOWN = 5, CALLERS_SHOWN = 3, OTHERS_SHOWN = 3, OTHERS_READ_MAX = 2000 };
 
 /* One profile of the run. */
 typedef struct Image {
@@ -34,7 +36,14 @@ typedef struct Image {
     uint64_t start_ns, peak_bytes;
     bool is_child; /* of the started program itself */
     bool by_exec;  /* was replaced by another program */
+    bool runs;     /* still */
 } Image;
+
+typedef struct Images {
+    Image *items; /* first that of the child, if it has one, then by their peaks */
+    size_t count; /* of those that were read */
+    size_t empty; /* files in which there was nothing to read */
+} Images;
 
 static void print_count(const char *what, const char *value, const char *more)
 {
@@ -48,7 +57,10 @@ static void print_totals(const Profile *profile)
     uint64_t peak_ns = 0, start_ns = profile_first_ns(profile);
     int64_t peak = (int64_t)profile_peak(profile, &peak_ns);
     if (!count) {
-        fputs("  No snapshot was written: the program ended before the first.\n", stderr);
+        fprintf(stderr, "  No snapshot was written: the program was gone before the first.%s\n",
+                profile_process(profile)->interval_ms > INTERVAL_MIN_MS
+                    ? "\n  With a shorter interval (-i 10) it comes sooner."
+                    : "");
         return;
     }
     const Values *total = &profile_snapshot(profile, count - 1)->total;
@@ -74,17 +86,46 @@ typedef struct Site {
     int64_t bytes;
 } Site;
 
-/* C programs have their own: xmalloc, g_malloc, sqlite3DbMallocRaw, PyObject_Realloc. */
+/* Programs have their own: xmalloc, sqlite3DbMallocRaw, PyObject_Realloc, os::malloc(unsigned
+ * long).
+ */
 static bool is_wrapper(const char *function)
 {
     static const char *const words[] = {"malloc", "Malloc",  "calloc",
                                         "Calloc", "realloc", "Realloc"};
-    if (function[strcspn(function, ":<( ")])
+    size_t length = strcspn(function, "(");
+    if (length != strcspn(function, "(< "))
         return false;
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strstr(function, words[i]))
+    const char *name = memrchr(function, ':', length);
+    name = name ? name + 1 : function;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        const char *found = strstr(name, words[i]);
+        if (found && found < function + length)
+            return true;
+    }
+    return false;
+}
+
+static bool is_in_library(const char *name)
+{
+    static const char *const spaces[] = {
+        "std::", "__gnu_cxx::", "core::", "alloc::", "hashbrown::"};
+    for (size_t i = 0; i < ARRAY_SIZE(spaces); i++)
+        if (strncmp(name, spaces[i], strlen(spaces[i])) == 0)
             return true;
     return false;
+}
+
+/* Rust: <alloc::vec::Vec<T> as core::iter::Extend<T>>::extend, and what the library does for the
+ * language's own types: <u8 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem. */
+static bool is_rust_library(const char *function)
+{
+    const char *type = function + 1, *as = strstr(type, " as ");
+    while (*type == '&' || strncmp(type, "mut ", 4) == 0)
+        type += *type == '&' ? 1 : 4;
+    if (is_in_library(type))
+        return true;
+    return as && as > type && !memmem(type, (size_t)(as - type), "::", 2) && is_in_library(as + 4);
 }
 
 /* Whether a function belongs to the library of its language, so that its caller is of interest. */
@@ -92,19 +133,13 @@ static bool is_library(const char *function)
 {
     if (is_wrapper(function))
         return true;
-    static const char *const spaces[] = {
-        "std::", "__gnu_cxx::", "core::", "alloc::", "hashbrown::"};
+    if (*function == '<')
+        return is_rust_library(function);
     const char *end = function + strcspn(function, "<("), *name = function;
-    if (*function == '<') /* Rust: <alloc::vec::Vec<T> as core::iter::Extend<T>>::extend */
-        name++;
-    else /* C++: the type that a template returns stands first */
-        for (const char *p = function; p < end; p++)
-            if (*p == ' ')
-                name = p + 1;
-    for (size_t i = 0; i < ARRAY_SIZE(spaces); i++)
-        if (strncmp(name, spaces[i], strlen(spaces[i])) == 0)
-            return true;
-    return false;
+    for (const char *p = function; p < end; p++) /* the type that a template returns stands first */
+        if (*p == ' ')
+            name = p + 1;
+    return is_in_library(name);
 }
 
 /* Leaves out what the library does inside: the row begins with its function that was called. */
@@ -244,41 +279,58 @@ static bool read_image(const char *path, pid_t pid, Image *ret_image)
         .peak_bytes = profile_peak(profile, &time_ns),
         .is_child = profile_process(profile)->pid == (uint32_t)pid,
         .by_exec = profile_end(profile, &status) == END_EXEC,
+        .runs = !profile_is_ended(profile) && liveness_of(profile) == LIVENESS_RUNNING,
     };
     profile_close(profile);
     return true;
 }
 
-/* The last image of the child first (it ended, or was killed: not replaced), then the others by
- * their peaks. */
-static int compare_images(const void *a, const void *b)
+static int compare_peaks(const void *a, const void *b)
 {
     const Image *x = a, *y = b;
-    if (x->is_child != y->is_child)
-        return x->is_child ? -1 : 1;
-    if (x->is_child && x->by_exec != y->by_exec)
-        return x->by_exec ? 1 : -1;
-    if (x->is_child && x->start_ns != y->start_ns)
-        return x->start_ns > y->start_ns ? -1 : 1;
     return x->peak_bytes > y->peak_bytes ? -1 : x->peak_bytes < y->peak_bytes;
 }
 
-static Image *read_images(const RunSummary *summary, size_t *ret_count)
+/* Whether A rather than B is the last image of the child: it ended, or was killed: not replaced. */
+static bool is_later(const Image *a, const Image *b)
+{
+    if (a->is_child != b->is_child)
+        return a->is_child;
+    return a->by_exec != b->by_exec ? b->by_exec : a->start_ns > b->start_ns;
+}
+
+static void sort_images(Images *images)
+{
+    size_t last = 0;
+    for (size_t i = 1; i < images->count; i++)
+        if (is_later(&images->items[i], &images->items[last]))
+            last = i;
+    if (images->count && images->items[last].is_child) {
+        Image image = images->items[last];
+        images->items[last] = images->items[0];
+        images->items[0] = image;
+        qsort(images->items + 1, images->count - 1, sizeof(image), compare_peaks);
+    } else if (images->count) {
+        qsort(images->items, images->count, sizeof(*images->items), compare_peaks);
+    }
+}
+
+static Images read_images(const RunSummary *summary)
 {
     char own[32];
-    size_t count = 0;
-    Image *images = calloc(summary->files->count + 1, sizeof(*images));
+    Images images = {.items = calloc(summary->files->count + 1, sizeof(*images.items))};
     snprintf(own, sizeof(own), "_%d_", (int)summary->pid);
-    for (size_t i = 0; images && i < summary->files->count; i++) {
+    for (size_t i = 0; images.items && i < summary->files->count; i++) {
         const char *path = summary->files->paths[i];
-        /* of a build with a thousand processes the child's own are read in any case */
-        if ((count < OTHERS_READ_MAX || strstr(name_base(path), own)) &&
-            read_image(path, summary->pid, &images[count]))
-            count++;
+        /* of a build with thousands of processes the child's own are read in any case */
+        if (images.count + images.empty >= OTHERS_READ_MAX && !strstr(name_base(path), own))
+            continue;
+        if (read_image(path, summary->pid, &images.items[images.count]))
+            images.count++;
+        else
+            images.empty++;
     }
-    if (images && count)
-        qsort(images, count, sizeof(*images), compare_images);
-    *ret_count = count;
+    sort_images(&images);
     return images;
 }
 
@@ -294,30 +346,35 @@ static const char *short_path(const char *path)
     return path;
 }
 
-/* In quotes when a shell would take it apart. */
+/* As a shell reads it. */
 static void print_path(const char *path)
 {
-    bool plain = path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                   "0123456789_-+./,:@%=")] == 0;
-    fputs(plain ? "" : "'", stderr);
-    term_write_clean(stderr, path);
-    fputs(plain ? "" : "'", stderr);
+    NameBuffer word = {0};
+    const char *text = name_append_shell(&word, path, !term_has_utf8());
+    fputs(text ? text : "?", stderr);
+    name_buffer_done(&word);
 }
 
-static void print_others(const Image *images, size_t count, size_t all)
+static void print_others(const Images *images, size_t all)
 {
     char bytes[NUMBER_BYTES];
-    if (all < 2)
-        return;
-    fprintf(stderr, "\nAlso profiled: %zu other process%s or program%s%s\n", all - 1,
-            all == 2 ? "" : "es", all == 2 ? "" : "s", count > 2 ? ", by peak:" : ":");
-    for (size_t i = 1; i < count && i <= OTHERS_SHOWN; i++) {
-        fprintf(stderr, "  %10s  ", number_bytes(bytes, (int64_t)images[i].peak_bytes));
-        print_path(short_path(images[i].path));
-        fputc('\n', stderr);
+    size_t first = images->count && images->items[0].is_child ? 1 : 0, shown = 0;
+    size_t others = all - first - images->empty;
+    if (others)
+        fprintf(stderr, "\nAlso profiled: %zu other process%s or program%s%s\n", others,
+                others == 1 ? "" : "es", others == 1 ? "" : "s",
+                others > 1 && all <= OTHERS_READ_MAX ? ", by peak:" : ":");
+    for (size_t i = first; i < images->count && shown < OTHERS_SHOWN; i++, shown++) {
+        const Image *image = &images->items[i];
+        fprintf(stderr, "  %10s  ", number_bytes(bytes, (int64_t)image->peak_bytes));
+        print_path(short_path(image->path));
+        fputs(image->runs ? "  (still running)\n" : "\n", stderr);
     }
-    if (all - 1 > OTHERS_SHOWN)
-        fprintf(stderr, "  and %zu more\n", all - 1 - OTHERS_SHOWN);
+    if (others > shown)
+        fprintf(stderr, "  and %zu more\n", others - shown);
+    if (images->empty)
+        fprintf(stderr, "\nNothing to read in %zu profile%s\n", images->empty,
+                images->empty == 1 ? "" : "s");
 }
 
 static void print_ending(const RunSummary *summary)
@@ -360,27 +417,44 @@ static void print_troubles(const Profile *profile)
     free(losses);
 }
 
+/* The program that the child became has left nothing, so that what is shown is not of it. */
+static void print_replaced(const Profile *profile)
+{
+    const char *name = profile_process(profile)->short_name;
+    cli_warn("%s: was replaced by another program (exec) that left no profile: it is static or "
+             "setuid, got another environment, or could not write; what follows is of %s",
+             name, name);
+}
+
+static void print_child(const Image *image, Session *session)
+{
+    if (session_open(image->path, &(SymbolOptions){0}, session) < 0)
+        return;
+    if (image->by_exec)
+        print_replaced(session->profile);
+    fputc('\n', stderr);
+    print_totals(session->profile);
+    print_sites(session);
+}
+
 void run_summary_print(const RunSummary *summary)
 {
-    size_t count = 0;
     Session session = {0};
     print_ending(summary);
-    Image *images = read_images(summary, &count);
-    if (!count || !images[0].is_child) {
+    Images images = read_images(summary);
+    bool has_child = images.count && images.items[0].is_child;
+    if (has_child)
+        print_child(&images.items[0], &session);
+    else
         print_no_profile(summary);
-    } else if (session_open(images[0].path, &(SymbolOptions){0}, &session) == 0) {
-        fputc('\n', stderr);
-        print_totals(session.profile);
-        print_sites(&session);
-    }
-    print_others(images, count, summary->files->count);
+    print_others(&images, summary->files->count);
     if (session.profile)
         print_troubles(session.profile);
-    if (count && images[0].is_child) {
+    if (has_child) {
         fputs("\nNext: memhawk report ", stderr);
-        print_path(short_path(images[0].path));
+        print_path(short_path(images.items[0].path));
         fputc('\n', stderr);
     }
     session_close(&session);
-    free(images);
+    free(images.items);
 }

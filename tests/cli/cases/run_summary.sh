@@ -45,5 +45,26 @@ for stack in report[\"stacks\"]:
     print([f[\"function\"] for f in stack[\"frames\"]][:2], stack[\"live_bytes\"], stack[\"total_count\"])"'
 s 'memhawk info memhawk_known_*.binpb | grep -E "^(allocations|live|losses|damage|end|settings)"'
 s 'MEMHAWK_ENABLE=0 memhawk run -- ./known 2>&1 | tail -n +3 | norm'
+echo "--- the last program of the process left nothing, or cannot be read"
+compile still 'int main(void) { return 4; }' gcc -static
+s 'memhawk run -o out4 -- sh -c "exec ./still" 2>&1 | grep -E "warning: .*exec|ended"'
+# its profile is cut as on a full disk
+s 'memhawk run -o out5 -- sh -c "./known; : >out5/memhawk_x_1_protobuf.binpb" 2>&1 | sed -n "/Also/,/^Next/p" | sed "s/[0-9.]* KiB  out/SIZE  out/"'
+s 'memhawk run -o out6 -- sh -c "exec env sh -c \"exec ./known\"" 2>&1 | sed -n "/Also/,/^$/p" | grep -o "[0-9.]* KiB" | sort -crn && echo by peak'
+s 'memhawk run -o out7 -- sh -c "kill -9 \$\$" 2>&1 | sed 1d'
+s 'memhawk run -o out8 -- sh -c "sleep 3 & sleep 1" 2>&1 | grep -o "sleep.*running"'
+echo "--- Next is a command for the shell"
+export folder=$'it\'s\n"$x" \\'
+s 'mkdir "$folder"; memhawk run -o "$folder" -- ./known 2>&1 | tail -n 1 >next; cat next; bash -c "$(sed "s/Next: //" next)" 2>&1 | head -1'
+echo "--- the rows name functions of the program, not its allocator nor the library"
+cat >wraps.cpp <<'END'
+#include <cstdlib>
+#define KEEP __attribute__((noinline, noclone))
+namespace os { KEEP void *malloc(unsigned long size, int) { return std::malloc(size + 1); } }
+namespace app { KEEP void *take(unsigned long size) { return os::malloc(size, 0); }
+KEEP void fill() { static void *volatile kept; kept = take(9999); } }
+int main() { app::fill(); }
+END
+s 'g++ -g -O1 -fno-optimize-sibling-calls -o wraps wraps.cpp && memhawk run -- ./wraps 2>&1 | grep -A2 "9.8 KiB  "'
 s 'memhawk run -- ./known 2>/dev/full; echo $?'
 s 'memhawk run -- ./known 2>&-; echo $?'
