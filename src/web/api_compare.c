@@ -2,8 +2,10 @@
 /*
  * compare: two moments of one process or of two, their stacks paired by names (pair_stacks.h), as a
  * tree with two sides and as a list of what changed. A pair is drawn on the path that it has
- * afterwards. Pairing may take seconds where much differs, so both processes are held only until
- * their stacks are in the diff, which has copies; labels stay where they are for the hub's life.
+ * afterwards; with a focus only pairs are that go through that function there, and of them what it
+ * calls or what calls it. Pairing may take seconds where much differs, so both processes are held
+ * only until their stacks are in the diff, which has copies; labels stay where they are for the
+ * hub's life.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,6 +29,9 @@ typedef struct CompareRequest {
     Metric metric;
     bool inverted;
     uint64_t limit;
+    bool focused;
+    DiffSide focus_side; /* whose label it is */
+    uint32_t focus;
 } CompareRequest;
 
 /* What is said of a side when its process is not held any more. */
@@ -42,6 +47,7 @@ typedef struct Answer {
     const DiffRow *rows;
     size_t changed, all;
     DiffSummary summary;
+    uint32_t focus;    /* frame; ID_NONE: no stack has it */
     int64_t *position; /* per frame: in the labels of the answer, -1: not there yet */
     uint32_t *used;
     size_t used_count;
@@ -51,12 +57,23 @@ typedef struct Answer {
 static bool parse_moment(const ApiQuery *query, ApiReply *reply, const char *id, const char *at,
                          Moment *moment)
 {
-    const char *text = api_query_get(query, at);
-    if (!query_id(query, reply, id, &moment->id))
+    return query_id(query, reply, id, &moment->id) &&
+           query_moment(query, reply, at, &moment->peak, &moment->time_ns);
+}
+
+/* A label of either side, and the direction, which is then that of the tree. */
+static bool parse_focus(const ApiQuery *query, ApiReply *reply, CompareRequest *request)
+{
+    bool after = api_query_get(query, "focus"), before = api_query_get(query, "focus_before");
+    request->focused = after || before;
+    request->focus_side = before ? DIFF_BEFORE : DIFF_AFTER;
+    if (after && before) {
+        api_fail(reply, 400, "bad-request", "focus, focus_before: give one of them");
         return false;
-    moment->peak = text && strcmp(text, "peak") == 0;
-    return moment->peak ||
-           query_time(query, reply, at, QUERY_TIME_END, TIME_LAST, &moment->time_ns);
+    }
+    return !request->focused ||
+           (query_id(query, reply, before ? "focus_before" : "focus", &request->focus) &&
+            query_direction(query, reply, &request->inverted));
 }
 
 static bool parse(const ApiQuery *query, ApiReply *reply, CompareRequest *request)
@@ -66,7 +83,8 @@ static bool parse(const ApiQuery *query, ApiReply *reply, CompareRequest *reques
            query_metric(query, reply, &request->metric) &&
            query_flag(query, reply, "inverted", &request->inverted) &&
            query_number(query, reply, "limit", LIMIT_LEAST, LIMIT_MAX, LIMIT_DEFAULT,
-                        &request->limit);
+                        &request->limit) &&
+           parse_focus(query, reply, request);
 }
 
 static int64_t snapshot_of(const Moment *moment, const Profile *profile)
@@ -88,6 +106,28 @@ static const DiffGroup *group_of(const Answer *a, const DiffRow *row, DiffSide s
 static DiffSide drawn_side(const DiffRow *row)
 {
     return row->group[DIFF_AFTER] == ID_NONE ? DIFF_BEFORE : DIFF_AFTER;
+}
+
+/*
+ * Which frames of a group are drawn: all, or with a focus from its outermost occurrence to the leaf
+ * or from its innermost one to the root. False: the group does not go through it.
+ */
+static bool drawn_part(const Answer *a, const DiffGroup *group, size_t *ret_first, size_t *ret_end)
+{
+    bool found = !a->request->focused;
+    *ret_first = 0;
+    *ret_end = group->depth;
+    for (size_t i = 0; a->request->focused && i < group->depth; i++) {
+        if (group->frames[i] != a->focus)
+            continue;
+        if (a->request->inverted) {
+            *ret_first = i;
+            return true;
+        }
+        *ret_end = i + 1;
+        found = true;
+    }
+    return found;
 }
 
 static int64_t position_of(Answer *a, uint32_t frame)
@@ -127,11 +167,14 @@ static void write_row(Answer *a, const DiffRow *row)
 
 static void write_rows(Answer *a)
 {
+    size_t count = 0, first, end;
     json_out_open(&a->out, "rows", '[');
-    for (size_t i = 0; i < a->changed && i < ROWS_MAX; i++)
-        write_row(a, &a->rows[i]);
+    for (size_t i = 0; i < a->changed; i++)
+        if (drawn_part(a, group_of(a, &a->rows[i], drawn_side(&a->rows[i])), &first, &end) &&
+            ++count <= ROWS_MAX)
+            write_row(a, &a->rows[i]);
     json_out_close(&a->out, ']');
-    json_out_integer(&a->out, "row_count", (int64_t)a->changed);
+    json_out_integer(&a->out, "row_count", (int64_t)count);
     json_out_integer(&a->out, "ambiguous", (int64_t)a->summary.ambiguous);
     json_out_value(&a->out, "nothing_in_common", json_boolean(a->summary.nothing_in_common));
 }
@@ -140,9 +183,12 @@ static void write_rows(Answer *a)
 
 static int put_path(const Answer *a, const DiffGroup *group, uint32_t row, FlameIndex *index)
 {
+    size_t first, end;
     int r = 0;
-    for (size_t i = 0; r == 0 && i < group->depth; i++)
-        r = flame_index_step(index, group->frames[a->request->inverted ? i : group->depth - 1 - i]);
+    if (!drawn_part(a, group, &first, &end))
+        return 0;
+    for (size_t i = 0; r == 0 && i < end - first; i++)
+        r = flame_index_step(index, group->frames[a->request->inverted ? first + i : end - 1 - i]);
     return r < 0 ? r : flame_index_path(index, row);
 }
 
@@ -209,6 +255,14 @@ static void write_texts(Answer *a, const char *key, const char *(*of)(const Labe
     json_out_close(&a->out, ']');
 }
 
+static void write_ids(Answer *a, const char *key, DiffSide side)
+{
+    json_out_open(&a->out, key, '[');
+    for (size_t i = 0; i < a->used_count; i++)
+        json_out_integer(&a->out, NULL, a->pairs.frames[a->used[i]].id[side]);
+    json_out_close(&a->out, ']');
+}
+
 /* All frames of a module whose name is not known are one. */
 static const char *function_of(const Label *label)
 {
@@ -229,10 +283,8 @@ static void write_labels(Answer *a)
 {
     JsonOut *out = &a->out;
     json_out_open(out, "labels", '{');
-    json_out_open(out, "id", '[');
-    for (size_t i = 0; i < a->used_count; i++)
-        json_out_integer(out, NULL, a->pairs.frames[a->used[i]].id);
-    json_out_close(out, ']');
+    write_ids(a, "id", DIFF_AFTER);
+    write_ids(a, "id_before", DIFF_BEFORE);
     write_texts(a, "function", function_of);
     write_texts(a, "module", module_of);
     write_texts(a, "file", file_of);
@@ -286,6 +338,8 @@ static int run(Answer *a)
         return r;
     a->changed = (size_t)r;
     a->all = a->changed + a->summary.count[DIFF_SAME];
+    if (a->request->focused)
+        a->focus = pair_stacks_frame(&a->pairs, a->request->focus_side, a->request->focus);
     a->position = malloc((a->pairs.frame_count + 1) * sizeof(*a->position));
     a->used = malloc((a->pairs.frame_count + 1) * sizeof(*a->used));
     if (!a->position || !a->used)
@@ -308,6 +362,7 @@ static int run(Answer *a)
 /* 1: done, 0: the reply was made an error. */
 static int take_sides(Answer *a, HubProcess *const processes[DIFF_SIDES], ApiReply *reply)
 {
+    const CompareRequest *request = a->request;
     PairSide pair[DIFF_SIDES];
     for (int s = 0; s < DIFF_SIDES; s++) {
         const HubProcess *process = processes[s];
@@ -317,7 +372,13 @@ static int take_sides(Answer *a, HubProcess *const processes[DIFF_SIDES], ApiRep
                      process->id, profile ? "has no snapshot yet" : "cannot be read");
             return 0;
         }
-        int64_t snapshot = snapshot_of(&a->request->moments[s], profile);
+        if (request->focused && request->focus_side == (DiffSide)s &&
+            request->focus >= labels_count(process->labels[GRANULARITY_FUNCTION])) {
+            api_fail(reply, 404, "not-found", "%s: no label %u",
+                     s == DIFF_BEFORE ? "focus_before" : "focus", request->focus);
+            return 0;
+        }
+        int64_t snapshot = snapshot_of(&request->moments[s], profile);
         pair[s] = (PairSide){processes[s], snapshot};
         a->sides[s] = (AnswerSide){process->id, process->symbols_done, process->symbols_all, -1};
         if (snapshot >= 0)

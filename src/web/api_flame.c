@@ -25,21 +25,9 @@ typedef struct FlameRequest {
 
 static bool parse_focus(const ApiQuery *query, ApiReply *reply, FlameRequest *request)
 {
-    const char *direction = api_query_get(query, "direction");
     request->focus = FLAME_ROOT;
-    if (!api_query_get(query, "focus"))
-        return true;
-    if (!query_id(query, reply, "focus", &request->focus))
-        return false;
-    if (!direction || strcmp(direction, "callees") == 0) {
-        request->inverted = false;
-        return true;
-    }
-    request->inverted = true;
-    if (strcmp(direction, "callers") == 0)
-        return true;
-    api_fail(reply, 400, "bad-request", "direction: give callers or callees");
-    return false;
+    return !api_query_get(query, "focus") || (query_id(query, reply, "focus", &request->focus) &&
+                                              query_direction(query, reply, &request->inverted));
 }
 
 static bool parse(const ApiQuery *query, ApiReply *reply, FlameRequest *request)

@@ -18,7 +18,7 @@ typedef struct Adding {
     DiffSide side;
     const Profile *profile;
     const Labels *labels;
-    uint32_t *by_label; /* frame of each label, ID_NONE: none yet */
+    uint32_t *by_label; /* the side's, in PairStacks */
     uint32_t *path;     /* room for the longest */
 } Adding;
 
@@ -38,9 +38,12 @@ static int note_frame(Adding *adding, uint32_t frame, uint32_t label)
     if (frame >= pairs->frame_count)
         pairs->frame_count = (size_t)frame + 1;
     PairFrame *own = &pairs->frames[frame];
-    if (!own->label || (adding->side == DIFF_AFTER && own->id < 0))
-        *own = (PairFrame){labels_get(adding->labels, label),
-                           adding->side == DIFF_AFTER ? (int64_t)label : -1};
+    if (!own->label)
+        own->id[DIFF_BEFORE] = own->id[DIFF_AFTER] = -1;
+    if (own->id[adding->side] >= 0)
+        return 0;
+    own->id[adding->side] = label;
+    own->label = labels_get(adding->labels, label);
     return 0;
 }
 
@@ -102,7 +105,9 @@ static int add_side(PairStacks *pairs, DiffSide which, const PairSide *side)
     size_t label_count = labels_count(adding.labels);
     const Values *values;
     int r = flame_cache_state(process, side->snapshot, &values);
-    adding.by_label = malloc((label_count + 1) * sizeof(*adding.by_label));
+    pairs->label_count[which] = label_count;
+    pairs->by_label[which] = malloc((label_count + 1) * sizeof(*adding.by_label));
+    adding.by_label = pairs->by_label[which];
     adding.path = malloc((longest_path(adding.labels, stacks) + 1) * sizeof(*adding.path));
     if (!adding.by_label || !adding.path)
         r = -ENOMEM;
@@ -111,7 +116,6 @@ static int add_side(PairStacks *pairs, DiffSide which, const PairSide *side)
     for (uint32_t i = 0; r == 0 && i < stacks; i++)
         if (!is_zero(&values[i]))
             r = add_stack(&adding, i, &values[i]);
-    free(adding.by_label);
     free(adding.path);
     return r;
 }
@@ -125,9 +129,16 @@ int pair_stacks_make(const PairSide sides[DIFF_SIDES], PairStacks *ret_pairs)
     return r;
 }
 
+uint32_t pair_stacks_frame(const PairStacks *pairs, DiffSide side, uint32_t label)
+{
+    return label < pairs->label_count[side] ? pairs->by_label[side][label] : ID_NONE;
+}
+
 void pair_stacks_done(PairStacks *pairs)
 {
     stack_diff_free(pairs->diff);
+    for (int s = 0; s < DIFF_SIDES; s++)
+        free(pairs->by_label[s]);
     free(pairs->frames);
     *pairs = (PairStacks){0};
 }

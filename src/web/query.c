@@ -50,6 +50,17 @@ bool query_flag(const ApiQuery *query, ApiReply *reply, const char *name, bool *
     return true;
 }
 
+bool query_direction(const ApiQuery *query, ApiReply *reply, bool *ret_inverted)
+{
+    const char *text = api_query_get(query, "direction");
+    if (text && strcmp(text, "callers") != 0 && strcmp(text, "callees") != 0) {
+        api_fail(reply, 400, "bad-request", "direction: give callers or callees");
+        return false;
+    }
+    *ret_inverted = text && strcmp(text, "callers") == 0;
+    return true;
+}
+
 bool query_id(const ApiQuery *query, ApiReply *reply, const char *name, uint32_t *ret_id)
 {
     uint64_t value;
@@ -63,25 +74,44 @@ bool query_id(const ApiQuery *query, ApiReply *reply, const char *name, uint32_t
     return true;
 }
 
+/* NULL is the fallback. */
+static bool parse_time(const char *text, QueryTime side, uint64_t fallback_ns,
+                       uint64_t *ret_time_ns)
+{
+    uint64_t us;
+    if (!text)
+        *ret_time_ns = fallback_ns;
+    else if (strcmp(text, "start") == 0)
+        *ret_time_ns = TIME_FIRST;
+    else if (strcmp(text, "end") == 0)
+        *ret_time_ns = TIME_LAST;
+    else if (parse_number(text, &us) && us <= TIME_US_MAX)
+        *ret_time_ns = us * NS_PER_US + (side == QUERY_TIME_END ? NS_PER_US - 1 : 0);
+    else
+        return false;
+    return true;
+}
+
 bool query_time(const ApiQuery *query, ApiReply *reply, const char *name, QueryTime side,
                 uint64_t fallback_ns, uint64_t *ret_time_ns)
 {
+    if (parse_time(api_query_get(query, name), side, fallback_ns, ret_time_ns))
+        return true;
+    api_fail(reply, 400, "bad-request",
+             "%s: give whole microseconds since the Unix epoch, start or end", name);
+    return false;
+}
+
+bool query_moment(const ApiQuery *query, ApiReply *reply, const char *name, bool *ret_peak,
+                  uint64_t *ret_time_ns)
+{
     const char *text = api_query_get(query, name);
-    uint64_t us;
-    if (!text) {
-        *ret_time_ns = fallback_ns;
-    } else if (strcmp(text, "start") == 0) {
-        *ret_time_ns = TIME_FIRST;
-    } else if (strcmp(text, "end") == 0) {
-        *ret_time_ns = TIME_LAST;
-    } else if (parse_number(text, &us) && us <= TIME_US_MAX) {
-        *ret_time_ns = us * NS_PER_US + (side == QUERY_TIME_END ? NS_PER_US - 1 : 0);
-    } else {
-        api_fail(reply, 400, "bad-request",
-                 "%s: give whole microseconds since the Unix epoch, start or end", name);
-        return false;
-    }
-    return true;
+    *ret_peak = text && strcmp(text, "peak") == 0;
+    if (*ret_peak || parse_time(text, QUERY_TIME_END, TIME_LAST, ret_time_ns))
+        return true;
+    api_fail(reply, 400, "bad-request",
+             "%s: give whole microseconds since the Unix epoch, start, peak or end", name);
+    return false;
 }
 
 bool query_span(const ApiQuery *query, ApiReply *reply, uint64_t *ret_from_ns, uint64_t *ret_to_ns)

@@ -17,6 +17,8 @@ bool query_number(const ApiQuery *query, ApiReply *reply, const char *name, uint
                   uint64_t high, uint64_t fallback, uint64_t *ret_value);
 /* "0" or "1"; false when it is not given. */
 bool query_flag(const ApiQuery *query, ApiReply *reply, const char *name, bool *ret_flag);
+/* `direction` of a focus: "callers" is an inverted tree, "callees", the default, is not. */
+bool query_direction(const ApiQuery *query, ApiReply *reply, bool *ret_inverted);
 /* A process or label id, which has to be given. */
 bool query_id(const ApiQuery *query, ApiReply *reply, const char *name, uint32_t *ret_id);
 
@@ -29,6 +31,10 @@ bool query_id(const ApiQuery *query, ApiReply *reply, const char *name, uint32_t
 typedef enum QueryTime { QUERY_TIME_START, QUERY_TIME_END } QueryTime;
 bool query_time(const ApiQuery *query, ApiReply *reply, const char *name, QueryTime side,
                 uint64_t fallback_ns, uint64_t *ret_time_ns);
+/* The END of a time as query_time() has it, or "peak": *ret_peak, and the time is not written.
+ * TIME_LAST when it is not given. */
+bool query_moment(const ApiQuery *query, ApiReply *reply, const char *name, bool *ret_peak,
+                  uint64_t *ret_time_ns);
 /* `from` and `to` of a span: START of from to END of to; 400 when from is after to. */
 bool query_span(const ApiQuery *query, ApiReply *reply, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
 

@@ -443,7 +443,69 @@ static void test_compare(void **state)
     assert_int_equal(api_fixture_int(body, "row_count"), 0);
     json_decref(body);
     assert_fails("compare", "id=1&at=peak&id2=3", 404);
-    assert_fails("compare", "id=1&at=never&id2=1", 400);
+    assert_fails("compare", "id=1&at=peak&id2=1&focus=4000000", 404);
+    assert_fails("compare", "id=1&at=peak&id2=1&focus_before=4000000", 404);
+    assert_fails("compare", "id=1&id2=1&focus=0&direction=up", 400);
+    assert_fails("compare", "id=1&id2=1&focus=0&focus_before=0", 400);
+    assert_fails("compare", "id=1&id2=1&focus=x", 400);
+}
+
+static json_t *get_compare_focus(const char *parameter, const char *name, const char *direction)
+{
+    char query[200];
+    snprintf(query, sizeof(query), "id=1&at=1000000&id2=1&at2=peak&%s=%u&direction=%s", parameter,
+             label_id(name), direction);
+    return get("compare", query);
+}
+
+/* Of one module all functions are one here: those of x are x, c is y.
+ *   before: x x 100, x x x 200, x x x x 50; after: 300, 20, 50, y x 40, y 5 */
+static void test_compare_focus(void **state)
+{
+    (void)state;
+    json_t *body = get_compare_focus("focus", "c", "callees");
+    assert_int_equal(api_fixture_int(body, "row_count"), 2);
+    assert_int_equal(json_array_size(api_fixture_at(body, "rows")), 2);
+    assert_int_equal(api_fixture_int(body, "rows.0.change"), 40);
+    assert_int_equal(api_fixture_int(body, "rows.1.change"), 5);
+    assert_int_equal(api_fixture_int(body, "labels.id.0"), label_id("c"));
+    assert_int_equal(api_fixture_int(body, "labels.id_before.0"), -1);
+    assert_int_equal(api_fixture_int(body, "totals.live-bytes.0"), 0);
+    assert_int_equal(api_fixture_int(body, "totals.live-bytes.1"), 45);
+    assert_tree(json_incref(body), 0, "root 0/0 (? 0/0)");
+    assert_tree(body, 1, "root 45/0 (? 45/45)");
+    assert_tree(get_compare_focus("focus", "c", "callers"), 1, "root 45/0 (? 45/5 (? 40/40))");
+    body = get_compare_focus("focus", "b", "callees"); /* below the outermost x */
+    assert_int_equal(api_fixture_int(body, "row_count"), 3);
+    assert_tree(json_incref(body), 0,
+                "root 350/0 (? 350/0 (? 350/100 (? 250/200 (? 50/50)) ? 0/0))");
+    assert_tree(body, 1, "root 410/0 (? 410/0 (? 370/300 (? 70/20 (? 50/50)) ? 40/40))");
+    /* above the innermost x */
+    assert_tree(get_compare_focus("focus_before", "b", "callers"), 1,
+                "root 410/0 (? 410/40 (? 370/300 (? 70/20 (? 50/50))))");
+    /* before, nothing went through c */
+    body = get_compare_focus("focus_before", "c", "callees");
+    assert_int_equal(api_fixture_int(body, "row_count"), 0);
+    assert_tree(body, 1, "root 0/0");
+}
+
+/* What is refused says which words would do. */
+static void test_compare_moments(void **state)
+{
+    static const char *const queries[] = {"id=1&at=never&id2=1", "id=1&id2=1&at2=-5"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        unsigned status;
+        json_t *body = api_fixture_get(hub, "compare", queries[i], &status);
+        const char *message = json_string_value(api_fixture_at(body, "error.message"));
+        assert_int_equal(status, 400);
+        assert_true(strncmp(message, i ? "at2: " : "at: ", i ? 5 : 4) == 0);
+        for (size_t w = 0; w < 3; w++)
+            assert_non_null(strstr(message, ((const char *const[]){"start", "peak", "end"})[w]));
+        json_decref(body);
+    }
+    json_decref(get("compare", "id=1&at=peak&id2=1&at2=start"));
+    assert_fails("timeline", "id=1&from=peak", 400); /* a span has no peak */
 }
 
 /* ---- hostile files -------------------------------------------------------------------------- */
@@ -464,6 +526,8 @@ static const char *const questions[][2] = {
     {"series", "id=1&by=total&points=5&metric=temporary"},
     {"compare", "id=1&at=start&id2=1&at2=end"},
     {"compare", "id=1&at=peak&id2=1&metric=total-count&inverted=1"},
+    {"compare", "id=1&at=start&id2=1&at2=peak&focus=0&direction=callers"},
+    {"compare", "id=1&at=end&id2=1&at2=peak&focus_before=0&direction=callees"},
     {"windows", "id=1"},
 };
 
@@ -521,11 +585,12 @@ static void test_corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timeline),      cmocka_unit_test(test_flame_moment),
-        cmocka_unit_test(test_flame_between), cmocka_unit_test(test_flame_cut_and_filter),
-        cmocka_unit_test(test_flame_focus),   cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_series_self),   cmocka_unit_test(test_series_total),
-        cmocka_unit_test(test_compare),       cmocka_unit_test(test_corpus),
+        cmocka_unit_test(test_timeline),        cmocka_unit_test(test_flame_moment),
+        cmocka_unit_test(test_flame_between),   cmocka_unit_test(test_flame_cut_and_filter),
+        cmocka_unit_test(test_flame_focus),     cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_series_self),     cmocka_unit_test(test_series_total),
+        cmocka_unit_test(test_compare),         cmocka_unit_test(test_compare_focus),
+        cmocka_unit_test(test_compare_moments), cmocka_unit_test(test_corpus),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -10,6 +10,7 @@ import {
   checkSums,
   focused,
   functions,
+  labelKey,
   METRICS,
   tree,
 } from './lib/expect.mjs';
@@ -83,6 +84,21 @@ async function compareWith(reported, selection) {
       }
     }
   }
+}
+
+/** What focused() says of two reports, as the two sides of a comparison. The program itself is the
+ * same module on both sides; a path is that of the later one. */
+function twoTrees(reports, metric, key, direction) {
+  const trees = reports.map((reported) => focused(reported, metric, key, direction));
+  const all = {};
+  trees.forEach((one, side) => {
+    for (const [node, { total, self }] of Object.entries(one)) {
+      all[node] ??= { total: [0, 0], self: [0, 0] };
+      all[node].total[side] = total[0];
+      all[node].self[side] = self[0];
+    }
+  });
+  return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 const tests = {
@@ -315,6 +331,73 @@ const tests = {
         checkSums(answer);
       }
     }
+    await both.close();
+  },
+
+  /** Callers and callees in a comparison: what the report says of each side, and the diff's rows. */
+  async 'compare-focus'() {
+    const other = new Stepped(); // no index, less cache, more nested
+    for (const line of ['cache 20', 'nest 7', 'requests 3', 'window 2 load']) await other.step(line);
+    await other.end();
+    const both = await Viewer.open(path, other.path);
+    const first = await both.process(program.pid, SNAPSHOTS),
+      second = await both.process(other.pid, 4);
+    const cases = [
+      [
+        { id: first.id, at: at[2], id2: first.id, at2: at[9] },
+        [path, '--from', rfc3339(at[2]), '--to', rfc3339(at[9])],
+        [report(path, '--at', rfc3339(at[2])), report(path, '--at', rfc3339(at[9]))],
+      ],
+      [
+        { id: first.id, at: 'end', id2: second.id, at2: 'end' },
+        [path, other.path, '--at', 'end'],
+        [report(path, '--at', 'end'), report(other.path, '--at', 'end')],
+      ],
+      [
+        { id: second.id, at: 'end', id2: first.id, at2: 'end' },
+        [other.path, path, '--at', 'end'],
+        [report(other.path, '--at', 'end'), report(path, '--at', 'end')],
+      ],
+    ];
+    let earlier = 0;
+    for (const [query, args, reports] of cases) {
+      for (const metric of ['live-bytes', 'total-count']) {
+        const diff = JSON.parse(memhawk('diff', ...args, '--metric', metric, '--format', 'json'));
+        assert.ok(diff.rows.every((row) => ['exact', 'none'].includes(row.match)));
+        const { labels } = await both.json('compare', { ...query, metric });
+        for (let i = 0; i < labels.id.length; i++) {
+          const focus =
+            labels.id[i] < 0 ? { focus_before: labels.id_before[i] } : { focus: labels.id[i] };
+          earlier += labels.id[i] < 0;
+          for (const direction of ['callers', 'callees']) {
+            const part = await both.json('compare', { ...query, metric, ...focus, direction });
+            const said = `${direction} of ${labels.function[i]}, ${metric}`;
+            checkSums(part);
+            assert.deepEqual(
+              apiTree(part),
+              twoTrees(reports, metric, labelKey(labels, i), direction),
+              said,
+            );
+            const through = diff.rows.filter((row) =>
+              (row.after ?? row.before).frames.some((f) => f.function === labels.function[i]),
+            );
+            const [before, after] = part.totals[metric];
+            assert.equal(
+              after - before,
+              through.reduce((sum, row) => sum + row.change, 0),
+              said,
+            );
+            assert.equal(part.row_count, through.length, said);
+            assert.deepEqual(
+              part.rows.map((row) => row.change).sort(),
+              through.map((row) => row.change).sort(),
+              said,
+            );
+          }
+        }
+      }
+    }
+    assert.ok(earlier >= 2, 'a function that only the earlier side has');
     await both.close();
   },
 

@@ -18,7 +18,7 @@ import {
   until,
   Viewer,
 } from './lib/harness.mjs';
-import { details, placeOf, plot, route, routeNow, table, waitTotals } from './lib/panel.mjs';
+import { details, placeOf, plot, route, routeNow, settled, table, waitTotals } from './lib/panel.mjs';
 import {
   at,
   browser,
@@ -424,6 +424,101 @@ const tests = {
     const said = await details(page);
     assert.deepEqual([said.main['total before'], said.main['total after']], [LAST, 150240]);
     assert.equal(said.main.change, 150240 - LAST);
+    await closePage(page);
+    await both.close();
+  },
+
+  async 'callers-in-compare'() {
+    const other = new Stepped(newFolder());
+    await other.step('cache 150');
+    await other.end();
+    const both = await Viewer.open(path, other.path);
+    const first = await both.process(program.pid),
+      second = await both.process(other.pid);
+    const view = { view: 'compare', p: first.id };
+    const interval = { ...view, 'before-at': at[2], 'after-at': at[9] };
+    const page = await openPage(browser, `${both.url}#${new URLSearchParams(interval)}`);
+    const rows = page.locator('.compare-changes tbody tr[data-kind]');
+    /** Opens the first stack with that function and presses its name. */
+    const press = async (name, query) => {
+      const { rows: listed, labels } = await both.json('compare', query);
+      const at = listed.findIndex((row) => row.frames.some((f) => labels.function[f] === name));
+      await rows.nth(at).click();
+      const frame = page.locator('.compare-frames li button', { hasText: new RegExp(`^${name}$`) });
+      await frame.first().click();
+    };
+    /** Both halves, and the rows below, are of stacks through FUNCTION alone. */
+    const agrees = async (name, before, after, ...args) => {
+      const sums = [before, after].map(
+        ([file, moment]) =>
+          report(file, '--at', moment, '--filter', `^${name}$`).sum.live_bytes,
+      );
+      const half = (direction) => page.locator(`[data-direction=${direction}] h3 [data-totals]`);
+      for (const direction of ['callers', 'callees']) {
+        await half(direction).waitFor();
+        await until(
+          `${direction} of ${name}`,
+          async () => (await half(direction).getAttribute('data-totals')) === sums.join(' '),
+        );
+      }
+      await settled(page);
+      const diff = JSON.parse(
+        memhawk('diff', ...args, '--metric', 'live-bytes', '--format', 'json'),
+      );
+      const through = diff.rows.filter((row) =>
+        (row.after ?? row.before).frames.some((f) => f.function === name),
+      );
+      assert.ok(through.length > 0);
+      assert.equal(await rows.count(), through.length);
+      assert.equal(await page.locator('.sandwich .facts-name').first().innerText(), name);
+    };
+    // From a frame of a stack that differs.
+    await settled(page);
+    await press('insert_node', { id: first.id, at: at[2], id2: first.id, at2: at[9] });
+    const span = ['--from', rfc3339(at[2]), '--to', rfc3339(at[9])];
+    const ends = [
+      [path, rfc3339(at[2])],
+      [path, rfc3339(at[9])],
+    ];
+    await agrees('insert_node', ...ends, path, ...span);
+    assert.match((await routeNow(page))['compare-focus'], /^\d+$/);
+    await page.reload();
+    await agrees('insert_node', ...ends, path, ...span);
+    // A search lights up in both halves.
+    const field = page.getByRole('searchbox', { name: 'Search or /regex/' });
+    await field.fill('build_index');
+    await field.press('Enter');
+    await picture(page, 'compare-focus');
+    await field.fill('');
+    // With the keyboard: from a node of the graph, back to it, and the browser's way back.
+    await page.getByRole('button', { name: /Back to the whole graph/ }).press('Enter');
+    await until('the whole graph', async () => (await page.locator('.sandwich').count()) === 0);
+    assert.equal((await routeNow(page))['compare-focus'], undefined);
+    assert.ok(
+      await page.evaluate(() => document.activeElement.classList.contains('flame-scroll')),
+      'the graph has the focus',
+    );
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    const { name } = await details(page);
+    await page.getByRole('button', { name: 'Callers and callees' }).press('Enter');
+    await agrees(name, ...ends, path, ...span);
+    assert.match(await page.evaluate(() => document.activeElement.innerText), /Back to the whole/);
+    await page.goBack();
+    await until('the whole graph', async () => (await page.locator('.sandwich').count()) === 0);
+    // A function that only the earlier of two files has; swapped, it is the later one's.
+    await route(page, { ...view, 'before-at': 'end', after: second.id, 'after-at': 'end' });
+    await settled(page);
+    await press('insert_node', { id: first.id, at: 'end', id2: second.id, at2: 'end' });
+    const files = [
+      [path, 'end'],
+      [other.path, 'end'],
+    ];
+    await agrees('insert_node', ...files, path, other.path, '--at', 'end');
+    assert.match((await routeNow(page))['compare-focus'], /^before-\d+$/);
+    await page.getByRole('button', { name: 'Swap' }).click();
+    await agrees('insert_node', ...files.toReversed(), other.path, path, '--at', 'end');
+    assert.match((await routeNow(page))['compare-focus'], /^\d+$/);
     await closePage(page);
     await both.close();
   },

@@ -159,7 +159,10 @@ export interface Timeline {
 
 /** Columns of equal length, one entry a label. */
 export interface Labels {
+    /** In a comparison: of the later process, -1 where it has no such function. */
     id: number[];
+    /** A comparison's: of the earlier process. */
+    id_before?: number[];
     function: string[];
     module: string[];
     file: (string | null)[];
@@ -338,9 +341,12 @@ export interface CompareOptions {
     id2: number;
     at2: Moment;
     metric: Metric;
-    granularity?: Granularity;
     inverted?: boolean;
     limit?: number;
+    /** A label of process id2, or of process id. */
+    focus?: number;
+    focus_before?: number;
+    direction?: 'callers' | 'callees';
 }
 
 /** An answer of status 400 and up (`code` is the server's), or none at all ("unreachable"). */

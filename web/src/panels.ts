@@ -73,19 +73,10 @@ export interface CompareView {
     id2: number | null;
     at2: Moment;
     metric: Metric;
-    granularity: Granularity;
     inverted: boolean;
+    /** Function whose callers and callees are shown, as flame/keys.ts has it; null: all stacks. */
+    focus: number | null;
 }
-
-export const DEFAULT_COMPARE_VIEW: CompareView = {
-    id: null,
-    at: 'peak',
-    id2: null,
-    at2: 'end',
-    metric: 'live-bytes',
-    granularity: 'function',
-    inverted: false,
-};
 
 /** The component is `ComparePanel` of compare/ComparePanel.tsx. */
 export interface ComparePanelProps {

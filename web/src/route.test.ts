@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
+import { focusOf } from './flame/keys';
 import { changeRoute, compareView, DEFAULT_ROUTE, flameView, formatRoute } from './route';
 import { fromCompareView, parseRoute } from './route';
 import type { Route } from './route';
@@ -29,6 +30,7 @@ const FULL: Route = {
     beforeAt: 'end',
     after: 3,
     afterAt: 1795983216000000,
+    compareFocus: -15,
     theme: 'dark',
 };
 
@@ -104,6 +106,33 @@ describe('a change of the route', () => {
     });
 });
 
+describe('the function in the middle of a comparison', () => {
+    // Labels 3 and 5: one of the later process, one that only the earlier one has.
+    const later = { ...FULL, compareFocus: 3 };
+    const earlier = parseRoute('#compare-focus=before-5');
+
+    it('is in the URL', () => {
+        expect(parseRoute('#compare-focus=3').compareFocus).toBe(3);
+        expect(formatRoute(earlier)).toBe('compare-focus=before-5');
+        expect(focusOf(earlier.compareFocus!)).toEqual({ focus_before: 5 });
+        expect(focusOf(3)).toEqual({ focus: 3 });
+        for (const bad of ['', 'before-', '-3', 'x', 'before-before-1']) {
+            expect(parseRoute(`#compare-focus=${bad}`).compareFocus).toBe(null);
+        }
+    });
+
+    it('goes with the process whose label it is', () => {
+        expect(changeRoute(later, { before: 9 }, false).compareFocus).toBe(3);
+        expect(changeRoute(later, { after: 9 }, false).compareFocus).toBe(null);
+        expect(changeRoute(later, { afterAt: 'peak' }, false).compareFocus).toBe(3);
+        expect(changeRoute(later, { process: 9 }, true).compareFocus).toBe(3);
+        const own = { ...earlier, before: null };
+        expect(changeRoute(own, { process: 9 }, true).compareFocus).toBe(null);
+        expect(changeRoute({ ...earlier, before: 2 }, { before: 4 }, false).compareFocus).toBe(null);
+        expect(changeRoute(later, { after: 9, compareFocus: 4 }, false).compareFocus).toBe(4);
+    });
+});
+
 describe('views of the panels', () => {
     it('are parts of the route', () => {
         expect(flameView(FULL)).toEqual({
@@ -121,10 +150,11 @@ describe('views of the panels', () => {
 
     it('go there and back for the comparison', () => {
         const view = compareView(FULL);
-        expect(view).toMatchObject({ id: 2, at: 'end', id2: 3, at2: 1795983216000000 });
+        expect(view).toMatchObject({ id: 2, at: 'end', id2: 3, focus: -15 });
         const route = { ...DEFAULT_ROUTE, ...fromCompareView(view) };
         expect(compareView(route)).toEqual(view);
         expect(fromCompareView({ id: null })).toEqual({ before: null });
+        expect(fromCompareView({ focus: null })).toEqual({ compareFocus: null });
         expect(fromCompareView({ metric: 'overhead' })).toEqual({ metric: 'overhead' });
     });
 });

@@ -6,6 +6,7 @@
 
 import { METRICS } from './api';
 import type { Granularity, Moment } from './api';
+import { isEarlier, swapKey } from './flame/keys';
 import { DEFAULT_FLAME_VIEW, SHOWS } from './panels';
 import type { CompareView, FlameView } from './panels';
 
@@ -41,6 +42,8 @@ export interface Route extends FlameView {
     beforeAt: Moment;
     after: number | null;
     afterAt: Moment;
+    /** Its function whose callers and callees are shown, as flame/keys.ts has it. */
+    compareFocus: number | null;
     theme: Theme;
 }
 
@@ -61,6 +64,7 @@ export const DEFAULT_ROUTE: Route = {
     beforeAt: 'peak',
     after: null,
     afterAt: 'end',
+    compareFocus: null,
     theme: 'auto',
 };
 
@@ -83,6 +87,19 @@ function numberList(text: string | null): number[] {
 
 function moment(text: string | null, otherwise: Moment): Moment {
     return text === 'end' || text === 'peak' ? text : (wholeNumber(text) ?? otherwise);
+}
+
+const EARLIER = 'before-';
+
+/** "12", or "before-12" for a function that only the earlier process has. */
+function compareFocus(text: string | null): number | null {
+    const earlier = text?.startsWith(EARLIER) ?? false;
+    const label = wholeNumber(text?.slice(earlier ? EARLIER.length : 0) ?? null);
+    return label !== null && earlier ? swapKey(label) : label;
+}
+
+function focusText(key: number | null): string {
+    return key === null ? '' : isEarlier(key) ? EARLIER + swapKey(key) : String(key);
 }
 
 function parseInterval(q: URLSearchParams): Pick<Route, 'from' | 'to' | 'last'> {
@@ -129,6 +146,7 @@ export function parseRoute(hash: string): Route {
         beforeAt: moment(q.get('before-at'), d.beforeAt),
         after: wholeNumber(q.get('after')),
         afterAt: moment(q.get('after-at'), d.afterAt),
+        compareFocus: compareFocus(q.get('compare-focus')),
         theme: oneOf(THEMES, q.get('theme'), d.theme),
     };
 }
@@ -163,6 +181,7 @@ function entries(route: Route): [name: string, value: Value, otherwise: Value][]
         ['before-at', route.beforeAt, d.beforeAt],
         ['after', route.after, null],
         ['after-at', route.afterAt, d.afterAt],
+        ['compare-focus', focusText(route.compareFocus), ''],
         ['theme', route.theme, d.theme],
     ];
 }
@@ -199,6 +218,12 @@ export function changeRoute(route: Route, change: Partial<Route>, newProcess: bo
     } else if (next.granularity !== route.granularity && change.focus === undefined) {
         next.focus = null;
     }
+    if (route.compareFocus !== null && change.compareFocus === undefined) {
+        const side = isEarlier(route.compareFocus) ? 'before' : 'after';
+        if (next[side] !== route[side] || (newProcess && next[side] === null)) {
+            next.compareFocus = null;
+        }
+    }
     return next;
 }
 
@@ -208,14 +233,14 @@ export function flameView(route: Route): FlameView {
 }
 
 export function compareView(route: Route): CompareView {
-    const { metric, granularity, inverted } = route;
+    const { metric, inverted, compareFocus: focus } = route;
     const { before: id, beforeAt: at, after: id2, afterAt: at2 } = route;
-    return { id, at, id2, at2, metric, granularity, inverted };
+    return { id, at, id2, at2, metric, inverted, focus };
 }
 
 /** The part of the route that a change of the comparison means. */
 export function fromCompareView(change: Partial<CompareView>): Partial<Route> {
-    const { id, at, id2, at2, ...shared } = change;
+    const { id, at, id2, at2, focus, ...shared } = change;
     const route: Partial<Route> = { ...shared };
     if (id !== undefined) {
         route.before = id;
@@ -228,6 +253,9 @@ export function fromCompareView(change: Partial<CompareView>): Partial<Route> {
     }
     if (at2 !== undefined) {
         route.afterAt = at2;
+    }
+    if (focus !== undefined) {
+        route.compareFocus = focus;
     }
     return route;
 }

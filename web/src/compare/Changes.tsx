@@ -7,6 +7,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ChangeKind, CompareAnswer, CompareRow } from '../api';
 import { Segments } from '../flame/Controls';
+import { keyOfLabel } from '../flame/keys';
 import { baseName, labelName } from '../flame/model';
 import { shortName } from '../flame/names';
 import { Empty } from '../flame/States';
@@ -18,7 +19,13 @@ type Kind = ChangeKind | 'all';
 const KINDS: readonly Kind[] = ['all', 'new', 'more', 'fewer', 'gone'];
 const MATCH_HINT = 'How the stack of before and that of after were paired';
 
-function Frames({ answer, row }: { answer: CompareAnswer; row: CompareRow }): JSX.Element {
+type Focus = (label: number) => void;
+
+function Frames({ answer, row, onFocus }: {
+    answer: CompareAnswer;
+    row: CompareRow;
+    onFocus: Focus;
+}): JSX.Element {
     const { labels } = answer;
     return (
         <ol class="compare-frames">
@@ -27,7 +34,14 @@ function Frames({ answer, row }: { answer: CompareAnswer; row: CompareRow }): JS
                 const line = labels.line[label] ?? 0;
                 return (
                     <li key={at} class={at === row.differs ? 'is-different' : ''}>
-                        {labelName(labels, label)}
+                        <button
+                            type="button"
+                            class="fn"
+                            title="Callers and callees"
+                            onClick={() => onFocus(keyOfLabel(labels, label))}
+                        >
+                            {labelName(labels, label)}
+                        </button>
                         <span class="soft">
                             {baseName(labels.module[label] ?? '')}
                             {file ? ` · ${baseName(file)}${line > 0 ? `:${line}` : ''}` : ''}
@@ -40,7 +54,11 @@ function Frames({ answer, row }: { answer: CompareAnswer; row: CompareRow }): JS
     );
 }
 
-function ChangeRow({ answer, row }: { answer: CompareAnswer; row: CompareRow }): JSX.Element {
+function ChangeRow({ answer, row, onFocus }: {
+    answer: CompareAnswer;
+    row: CompareRow;
+    onFocus: Focus;
+}): JSX.Element {
     const [open, setOpen] = useState(false);
     const { unit, labels } = answer;
     const head = headFrame(row);
@@ -85,7 +103,7 @@ function ChangeRow({ answer, row }: { answer: CompareAnswer; row: CompareRow }):
             {open && (
                 <tr class="compare-open">
                     <td colSpan={6}>
-                        <Frames answer={answer} row={row} />
+                        <Frames answer={answer} row={row} onFocus={onFocus} />
                     </td>
                 </tr>
             )}
@@ -93,7 +111,12 @@ function ChangeRow({ answer, row }: { answer: CompareAnswer; row: CompareRow }):
     );
 }
 
-export function Changes({ answer, dim }: { answer: CompareAnswer; dim: boolean }): JSX.Element {
+export function Changes({ answer, dim, onFocus }: {
+    answer: CompareAnswer;
+    dim: boolean;
+    /** Shows callers and callees of a function. */
+    onFocus: Focus;
+}): JSX.Element {
     const [kind, setKind] = useState<Kind>('all');
     const rows = answer.rows.filter((row) => kind === 'all' || row.kind === kind);
     const number = (which: Kind): number =>
@@ -135,6 +158,7 @@ export function Changes({ answer, dim }: { answer: CompareAnswer; dim: boolean }
                                     key={`${row.kind} ${row.frames.join(' ')}`}
                                     answer={answer}
                                     row={row}
+                                    onFocus={onFocus}
                                 />
                             ))}
                         </tbody>

@@ -10,12 +10,16 @@ import type { CompareAnswer, Moment, Process } from '../api';
 import { TextField } from '../flame/Controls';
 import '../flame/flame.css';
 import { FlameGraph } from '../flame/FlameGraph';
+import { focusOf, swapKey } from '../flame/keys';
 import { GrowthLegend } from '../flame/Legend';
 import { makeTree } from '../flame/model';
 import '../flame/parts.css';
 import { FIRST_LIMIT, moreNodes } from '../flame/request';
+import { Sandwich } from '../flame/Sandwich';
 import { search } from '../flame/search';
+import type { Wanted } from '../flame/search';
 import { Empty, Failed, Loading } from '../flame/States';
+import { useReturn } from '../flame/useReturn';
 import { useSearchKey } from '../flame/useSearchKey';
 import { useTheme } from '../flame/useTheme';
 import { ViewControls } from '../flame/ViewControls';
@@ -28,10 +32,7 @@ import './compare.css';
 import { compareSummary, optionsOf } from './options';
 import { Picker } from './Picker';
 
-interface Asked {
-    answer: CompareAnswer;
-    lines: boolean;
-}
+const BOTH_SIDES = () => [{ side: 'after' as const, index: 'both' as const }];
 
 /** Both ends of the chosen interval, or else peak and end. */
 function Shortcuts({ props }: { props: ComparePanelProps }): JSX.Element {
@@ -54,6 +55,7 @@ function Shortcuts({ props }: { props: ComparePanelProps }): JSX.Element {
                 type="button"
                 onClick={() => onView({
                     id: view.id2, at: view.at2, id2: view.id, at2: view.at,
+                    focus: view.focus === null ? null : swapKey(view.focus),
                 })}
             >
                 Swap
@@ -126,20 +128,20 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
     const focusSearch = useSearchKey(searchField);
     const root = useRef<HTMLElement>(null);
     const theme = useTheme(root);
-    const lines = view.granularity === 'line';
-    const query = useQuery<Asked>(
-        JSON.stringify([options, limit]),
+    useReturn(root, view.focus);
+    const question = JSON.stringify(options);
+    const query = useQuery<CompareAnswer>(
+        JSON.stringify([question, limit]),
         revision,
-        async (signal) => ({ answer: await api.compare({ ...options, limit }, signal), lines }),
+        (signal) => api.compare({ ...options, limit }, signal),
     );
-    const answer = query.data?.answer;
+    const answer = query.data;
     const tree = useMemo(() => (answer ? makeTree(answer, 'both') : null), [answer]);
-    const found = useMemo(
-        () => (tree && text !== '' ? search(tree, { kind: 'text', text }) : null),
-        [tree, text],
-    );
+    const wanted: Wanted | null = text === '' ? null : { kind: 'text', text };
+    const found = useMemo(() => (tree && wanted ? search(tree, wanted) : null), [tree, text]);
     const before = processes.find((one) => one.id === options.id) ?? process;
     const after = processes.find((one) => one.id === options.id2) ?? process;
+    const focus = (label: number | null): void => onView({ focus: label });
     const matches = typeof found === 'string' ? null : found;
 
     return (
@@ -148,14 +150,15 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
             <Shortcuts props={props} />
             <div class="flame-controls">
                 <ViewControls
-                    view={{ ...view, bottom }}
+                    view={{ inverted: view.inverted, bottom }}
                     metrics={METRICS}
                     metric={view.metric}
-                    onView={({ bottom: root, metric, granularity, inverted }) => {
+                    focused={view.focus !== null}
+                    onView={({ bottom: root, metric, inverted }) => {
                         if (root !== undefined) {
                             setBottom(root);
                         }
-                        const change = { metric, granularity, inverted };
+                        const change = { metric, inverted };
                         const given = Object.entries(change).filter(([, v]) => v !== undefined);
                         if (given.length > 0) {
                             onView(Object.fromEntries(given));
@@ -191,14 +194,32 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
             ) : (
                 <>
                     <Summary answer={answer} />
-                    {(tree.weight[0] ?? 0) > 0 ? (
+                    {view.focus !== null ? (
+                        <Sandwich
+                            question={question}
+                            label={view.focus}
+                            lines={false}
+                            revision={revision}
+                            wanted={wanted}
+                            ask={(direction, most, signal) => api.compare(
+                                { ...options, ...focusOf(view.focus!), direction, limit: most },
+                                signal,
+                            )}
+                            sidesOf={BOTH_SIDES}
+                            onFocus={focus}
+                            below={(part, dim) => (
+                                <Changes answer={part} dim={dim} onFocus={focus} />
+                            )}
+                        />
+                    ) : (tree.weight[0] ?? 0) > 0 ? (
                         <FlameGraph
                             tree={tree}
                             name="Flame graph of the comparison"
                             bottom={bottom}
-                            withLines={query.data!.lines}
+                            withLines={false}
                             matches={matches}
                             dim={query.loading}
+                            onFocus={focus}
                             onSearch={focusSearch}
                             onMore={moreNodes(limit, setLimit)}
                         />
@@ -206,7 +227,9 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
                         <Empty>Both sides are empty.</Empty>
                     )}
                     <GrowthLegend dark={theme?.dark ?? false} />
-                    <Changes answer={answer} dim={query.loading} />
+                    {view.focus === null && (
+                        <Changes answer={answer} dim={query.loading} onFocus={focus} />
+                    )}
                 </>
             )}
         </section>

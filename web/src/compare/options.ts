@@ -3,7 +3,7 @@
 // What is compared with what, and the words for it. Pure.
 
 import type { CompareAnswer, CompareOptions, CompareRow, Moment, Process } from '../api';
-import { amount, COUNT_OF, counted, share, signed, since } from '../format';
+import { amount, COUNT_OF, counted, share, signed } from '../format';
 import type { CompareView, Interval } from '../panels';
 
 export function optionsOf(view: CompareView, page: Process): CompareOptions {
@@ -13,7 +13,6 @@ export function optionsOf(view: CompareView, page: Process): CompareOptions {
         id2: view.id2 ?? page.id,
         at2: view.at2,
         metric: view.metric,
-        granularity: view.granularity,
         inverted: view.inverted,
     };
 }
@@ -26,13 +25,6 @@ export function pickOf(at: Moment, interval: Interval | null): Pick {
         return at;
     }
     return at === interval?.from ? 'from' : at === interval?.to ? 'to' : 'time';
-}
-
-export function momentText(at: Moment, process: Process | undefined): string {
-    if (at === 'peak' || at === 'end') {
-        return `at the ${at}`;
-    }
-    return process ? `at ${since(at, process.start)}` : '';
 }
 
 export function processText(process: Process): string {

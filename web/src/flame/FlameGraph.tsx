@@ -10,6 +10,7 @@ import { hit, ROW, rowTop, treeHeight } from './canvas';
 import { copyText } from './copy';
 import { Crumbs, Details } from './Details';
 import { spoken } from './Facts';
+import { keyOfLabel } from './keys';
 import { Menu } from './Menu';
 import type { MenuItem } from './Menu';
 import { findPath, isWithin, neighbour, nodeName, pathKeys } from './model';
@@ -33,7 +34,7 @@ export interface FlameGraphProps {
     onSearch?: (() => void) | undefined;
     /** Asks for more nodes; absent: the most there can be are there. */
     onMore?: (() => void) | undefined;
-    /** Shows callers and callees of a label. */
+    /** Shows callers and callees of a label, named as keys.ts has it. */
     onFocus?: ((label: number) => void) | undefined;
 }
 
@@ -266,8 +267,8 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
         items.push({ text: 'Zoom', keys: 'Enter', run: () => zoom(node) });
         items.push({ text: 'Copy name', keys: 'c', run: () => copyName(node) });
         if (label >= 0 && props.onFocus) {
-            const id = tree.answer.labels.id[label]!;
-            items.push({ text: 'Callers and callees', run: () => props.onFocus!(id) });
+            const key = keyOfLabel(tree.answer.labels, label);
+            items.push({ text: 'Callers and callees', run: () => props.onFocus!(key) });
         }
         return items;
     }

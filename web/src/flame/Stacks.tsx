@@ -17,12 +17,13 @@ import { ModuleLegend } from './Legend';
 import { makeTree } from './model';
 import type { Tree } from './model';
 import { emptyText, FIRST_LIMIT, moreNodes, selectionFor, sidesOf } from './request';
-import { Sandwich } from './Sandwich';
+import { FlameSandwich } from './Sandwich';
 import { search } from './search';
 import type { Matches, Wanted } from './search';
 import { Empty, Failed, Loading } from './States';
 import { SummaryLine } from './Summary';
 import { TableBeside } from './TableBeside';
+import { useReturn } from './useReturn';
 import { useSearchKey } from './useSearchKey';
 import { useTheme } from './useTheme';
 import { ViewControls } from './ViewControls';
@@ -117,6 +118,7 @@ export function Stacks(props: StacksProps): JSX.Element {
     const focusSearch = useSearchKey(searchField);
     const root = useRef<HTMLDivElement>(null);
     const theme = useTheme(root);
+    useReturn(root, view.focus);
 
     return (
         <div class="stacks" ref={root}>
@@ -126,6 +128,7 @@ export function Stacks(props: StacksProps): JSX.Element {
                     onView={props.onView}
                     metrics={metrics}
                     metric={selection.metric!}
+                    focused={view.focus !== null}
                 />
                 <TextField
                     name="Search or /regex/"
@@ -161,11 +164,12 @@ export function Stacks(props: StacksProps): JSX.Element {
                 />
             )}
             {view.focus !== null ? (
-                <Sandwich
+                <FlameSandwich
                     id={process.id}
                     selection={selection}
                     label={view.focus}
                     revision={revision}
+                    wanted={wanted}
                     onFocus={focus}
                 />
             ) : (

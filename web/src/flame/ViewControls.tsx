@@ -7,11 +7,14 @@ import type { FlameView } from '../panels';
 import { Choose, Segments } from './Controls';
 
 /** Switches that all graphs of stacks share. */
-export function ViewControls({ view, onView, metrics, metric }: {
-    view: Pick<FlameView, 'granularity' | 'inverted' | 'bottom'>;
+export function ViewControls({ view, onView, metrics, metric, focused }: {
+    /** Without a granularity there is none to choose. */
+    view: Pick<FlameView, 'inverted' | 'bottom'> & { granularity?: Granularity };
     onView(change: Partial<FlameView>): void;
     metrics: readonly Metric[];
     metric: Metric;
+    /** Callers and callees of one function are shown, both the way they are. */
+    focused: boolean;
 }): JSX.Element {
     return (
         <>
@@ -23,37 +26,43 @@ export function ViewControls({ view, onView, metrics, metric }: {
                     onChoose={(value) => onView({ metric: value })}
                 />
             )}
-            <Segments<Granularity>
-                name="Granularity"
-                value={view.granularity}
-                choices={[
-                    { value: 'function', text: 'Functions' },
-                    { value: 'line', text: 'Lines' },
-                ]}
-                onChoose={(granularity) => onView({ granularity })}
-            />
-            <Segments
-                name="Direction"
-                value={view.inverted ? 'callees' : 'callers'}
-                choices={[
-                    { value: 'callers', text: 'Callers first', hint: 'main at the root' },
-                    {
-                        value: 'callees',
-                        text: 'Callees first',
-                        hint: 'allocating functions at the root',
-                    },
-                ]}
-                onChoose={(value) => onView({ inverted: value === 'callees' })}
-            />
-            <Segments
-                name="Where the root is"
-                value={view.bottom ? 'bottom' : 'top'}
-                choices={[
-                    { value: 'top', text: '↓', hint: 'Root at the top' },
-                    { value: 'bottom', text: '↑', hint: 'Root at the bottom' },
-                ]}
-                onChoose={(value) => onView({ bottom: value === 'bottom' })}
-            />
+            {view.granularity && (
+                <Segments<Granularity>
+                    name="Granularity"
+                    value={view.granularity}
+                    choices={[
+                        { value: 'function', text: 'Functions' },
+                        { value: 'line', text: 'Lines' },
+                    ]}
+                    onChoose={(granularity) => onView({ granularity })}
+                />
+            )}
+            {!focused && (
+                <>
+                    <Segments
+                        name="Direction"
+                        value={view.inverted ? 'callees' : 'callers'}
+                        choices={[
+                            { value: 'callers', text: 'Callers first', hint: 'main at the root' },
+                            {
+                                value: 'callees',
+                                text: 'Callees first',
+                                hint: 'allocating functions at the root',
+                            },
+                        ]}
+                        onChoose={(value) => onView({ inverted: value === 'callees' })}
+                    />
+                    <Segments
+                        name="Where the root is"
+                        value={view.bottom ? 'bottom' : 'top'}
+                        choices={[
+                            { value: 'top', text: '↓', hint: 'Root at the top' },
+                            { value: 'bottom', text: '↑', hint: 'Root at the bottom' },
+                        ]}
+                        onChoose={(value) => onView({ bottom: value === 'bottom' })}
+                    />
+                </>
+            )}
         </>
     );
 }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { LABEL_OTHER, LABEL_ROOT } from '../api';
 import type { Labels, Metric, TreeAnswer } from '../api';
+import { focusOf, keyOfLabel, labelWithKey } from './keys';
 import {
     childrenOf, findPath, growth, isWithin, makeTree, moduleShares, neighbour, nodeAt, nodeName,
     pathKeys, pathTo,
@@ -172,6 +173,23 @@ describe('comparison', () => {
         expect(by.get('gone')).toBe(-1);
         expect(by.get('new')).toBe(1);
         expect(by.get('grown')).toBeCloseTo(20 / 60);
+    });
+    test('functions that only the earlier process has are told apart', () => {
+        const answer = answerOf(['before', 'after'], [
+            [0, LABEL_ROOT, 100, 0, 80, 0],
+            [1, 'stays', 30, 30, 80, 80],
+            [1, 'gone', 40, 40, 0, 0],
+            [1, 'also gone', 30, 30, 0, 0],
+        ]);
+        Object.assign(answer.labels, { id: [7, -1, -1], id_before: [3, 0, 8] });
+        const two = makeTree(answer, 'both');
+        const back = [1, 2, 3].map((node) => nodeName(two, findPath(two, pathKeys(two, node))));
+        expect(back).toEqual(['stays', 'gone', 'also gone']);
+        expect([0, 1, 2].map((at) => labelWithKey(answer.labels, keyOfLabel(answer.labels, at))))
+            .toEqual([0, 1, 2]);
+        expect(focusOf(keyOfLabel(answer.labels, 0))).toEqual({ focus: 7 });
+        expect(focusOf(keyOfLabel(answer.labels, 1))).toEqual({ focus_before: 0 });
+        expect(labelWithKey(answer.labels, 3)).toBe(-1);
     });
 });
 

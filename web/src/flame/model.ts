@@ -14,6 +14,7 @@ import {
     LABEL_CUT, LABEL_ENDED_EARLY, LABEL_LOST, LABEL_OTHER, LABEL_ROOT,
 } from '../api';
 import { count } from '../format';
+import { keyOfLabel } from './keys';
 import type { Labels, Metric, TreeAnswer } from '../api';
 
 /** A side by its index, or both sides of a comparison. */
@@ -219,12 +220,12 @@ export function isWithin(tree: Tree, node: number, ancestor: number): boolean {
     return node >= ancestor && node < tree.end[ancestor]!;
 }
 
-/** What finds the same node in a later answer: label ids from below the root down. */
+/** What finds the same node in a later answer: keys of labels from below the root down. */
 export type Path = readonly number[];
 
 const keyOf = (tree: Tree, node: number): number => {
     const label = tree.label[node]!;
-    return label >= 0 ? tree.answer.labels.id[label]! : label;
+    return label >= 0 ? keyOfLabel(tree.answer.labels, label) : label;
 };
 
 export function pathKeys(tree: Tree, node: number): Path {
