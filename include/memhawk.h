@@ -196,8 +196,8 @@ static inline int memhawk_snapshot(void)
 /*
  * For allocators of one's own: announces a block of `size` bytes at `ptr`, at the caller's stack,
  * and its release. Counted like malloc and free, so the memory that the allocator cuts up should
- * come from mmap, or be taken between pause and resume, else it counts twice. Two live blocks must
- * not start within the same 32 bytes: the later one replaces the earlier. free of an unknown block
+ * come from mmap, or be taken between pause and resume, else it counts twice. Two live blocks
+ * must start at least 16 bytes apart, else the later one ends the earlier. free of an unknown block
  * does nothing. Announce a block after it is taken, its release before it is given back.
  */
 static inline int memhawk_alloc(const void *ptr, size_t size)

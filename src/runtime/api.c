@@ -36,11 +36,13 @@ static Thread *api_enter(void)
     if (!thread || thread == THREAD_BYPASS || !is_recording())
         return NULL;
     thread_current = &thread_none;
+    thread_busy(thread, 1);
     return thread;
 }
 
 static void api_leave(Thread *thread)
 {
+    thread_busy(thread, -1);
     if (!thread->paused)
         thread_current = thread;
 }
@@ -103,6 +105,7 @@ int memhawk_v1_pause(void)
     if (!thread)
         return -ENOSYS;
     thread->paused++;
+    api_leave(thread);
     return 0;
 }
 

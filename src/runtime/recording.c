@@ -205,38 +205,77 @@ void record_free(Thread *thread, const void *block, const Taken *taken)
     released(thread, block, taken->slot_bits, taken->usable - taken->overhead, taken->overhead);
 }
 
-/* ---- blocks of the program's own allocators: the size stands in the two next entries ------------
+/*
+ * ---- blocks of the program's own allocators ----------------------------------------------------
+ *
+ * A block has the entry of its first granule of 8 bytes, marked LIVE_ESCAPE, and its size in the
+ * next one: 30 bits of it, and where that is not enough (CUSTOM_MORE) the rest in the one behind.
+ * So blocks must start 16 bytes apart; one that starts nearer takes the place of the other, whose
+ * size it would overwrite.
  */
+enum { CUSTOM_GRANULE = 8, CUSTOM_MORE = 2, CUSTOM_SHIFT = 2, CUSTOM_BITS = 30 };
 
-static uint64_t custom_take(LiveEntry *entry, uint32_t *ret_slot_bits)
+static bool is_custom_block(uint32_t entry)
 {
-    *ret_slot_bits = atomic_exchange(entry, 0) & ~(uint32_t)LIVE_ESCAPE;
-    uint64_t low = atomic_exchange(&entry[1], 0);
-    return (uint64_t)atomic_exchange(&entry[2], 0) << 32 | low;
+    return (entry & LIVE_ESCAPE) == LIVE_ESCAPE; /* a size's lowest bit is 0 */
+}
+
+static void custom_put(LiveEntry *entry, uint32_t slot_bits, uint64_t size)
+{
+    uint64_t rest = size >> CUSTOM_BITS;
+    uint32_t low = (uint32_t)(size & ((UINT64_C(1) << CUSTOM_BITS) - 1)) << CUSTOM_SHIFT;
+    atomic_store(&entry[1], low | (rest ? CUSTOM_MORE : 0));
+    if (rest)
+        atomic_store(&entry[2], (uint32_t)rest << CUSTOM_SHIFT);
+    atomic_store(entry, slot_bits | LIVE_ESCAPE);
+}
+
+/* The slot bits of the block that starts at ENTRY, 0: none; it is taken out. */
+static uint32_t custom_take(LiveEntry *entry, uint64_t *ret_size)
+{
+    uint32_t slot = atomic_load(entry);
+    if (!is_custom_block(slot) || !atomic_compare_exchange_strong(entry, &slot, 0))
+        return 0;
+    uint32_t low = atomic_exchange(&entry[1], 0);
+    *ret_size = low >> CUSTOM_SHIFT;
+    if (low & CUSTOM_MORE)
+        *ret_size |= (uint64_t)(atomic_exchange(&entry[2], 0) >> CUSTOM_SHIFT) << CUSTOM_BITS;
+    return slot & ~(uint32_t)LIVE_ESCAPE;
+}
+
+/* Ends the blocks whose entries a block of that size at this place would overlap. */
+static void custom_make_way(Thread *thread, const void *block, size_t size)
+{
+    int cells = size >> CUSTOM_BITS ? 2 : 1;
+    for (int at = -2; at <= cells; at++) {
+        const char *near = (const char *)block + at * CUSTOM_GRANULE;
+        LiveEntry *entry = livemap_find(&runtime.custom, near);
+        if (!entry || !is_custom_block(atomic_load(entry)))
+            continue;
+        if (at > -2 || (atomic_load(&entry[1]) & CUSTOM_MORE))
+            record_custom_free(thread, near);
+    }
 }
 
 void record_custom_alloc(Thread *thread, const void *block, size_t size,
                          const UnwindContext *context)
 {
-    record_custom_free(thread, block); /* a block announced twice: the later one counts */
+    custom_make_way(thread, block, size); /* a block announced twice: the later one counts */
     Slot *slot = record_slot(thread, context);
     LiveEntry *entry = entry_for(thread, &runtime.custom, block, slot, size);
     if (!entry)
         return;
-    atomic_store(&entry[1], (uint32_t)size);
-    atomic_store(&entry[2], (uint32_t)((uint64_t)size >> 32));
-    atomic_store(entry, (uint32_t)(uintptr_t)slot | LIVE_ESCAPE);
+    custom_put(entry, (uint32_t)(uintptr_t)slot, size);
     allocated(thread, slot, block, size, 0);
 }
 
 void record_custom_free(Thread *thread, const void *block)
 {
-    uint32_t slot_bits;
+    uint64_t size;
     LiveEntry *entry = runtime.custom.root ? livemap_find(&runtime.custom, block) : NULL;
-    if (!entry || !atomic_load(entry))
-        return;
-    uint64_t size = custom_take(entry, &slot_bits);
-    released(thread, block, slot_bits, size, 0);
+    uint32_t slot_bits = entry ? custom_take(entry, &size) : 0;
+    if (slot_bits)
+        released(thread, block, slot_bits, size, 0);
 }
 
 /* ---- peak ------------------------------------------------------------------------------------ */

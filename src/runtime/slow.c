@@ -156,7 +156,23 @@ void *slow_record_alloc(void *block, size_t size, uint64_t pc, uint64_t sp, uint
     return block;
 }
 
-/* Counts the release of a known block; a paused thread's state serves for it. */
+/* A release on a paused thread counts, in its windows too, so it takes the thread's own state;
+ * a signal handler that interrupted just that, or a call of the API, gets another one. */
+static void free_while_paused(Thread *owner, const void *block, const Taken *taken)
+{
+    bool nested = atomic_load_explicit(&owner->busy, memory_order_relaxed) != 0;
+    Thread *thread =
+        nested ? thread_adopt(atomic_load_explicit(&owner->owner, memory_order_relaxed)) : owner;
+    if (!thread)
+        return;
+    thread_busy(owner, 1);
+    record_free(thread, block, taken);
+    thread_busy(owner, -1);
+    if (nested)
+        leave(thread, true);
+}
+
+/* Counts the release of a known block. */
 void slow_record_free(const void *block, const Taken *taken)
 {
     if (!taken->slot_bits)
@@ -167,14 +183,12 @@ void slow_record_free(const void *block, const Taken *taken)
         thread_current = &thread_none;
     else
         thread = enter(&nested);
-    if (!thread && thread_owner && thread_owner != THREAD_BYPASS) {
-        nested = true;
-        thread = thread_adopt(atomic_load_explicit(&thread_owner->owner, memory_order_relaxed));
+    if (thread) {
+        record_free(thread, block, taken);
+        leave(thread, nested);
+    } else if (thread_owner && thread_owner != THREAD_BYPASS && thread_owner->paused) {
+        free_while_paused(thread_owner, block, taken);
     }
-    if (!thread)
-        return;
-    record_free(thread, block, taken);
-    leave(thread, nested);
 }
 
 static bool in_bypass(void)

@@ -125,6 +125,7 @@ Thread *thread_adopt(uint32_t tid)
 void thread_release(Thread *thread)
 {
     thread->paused = 0;
+    atomic_store_explicit(&thread->busy, 0, memory_order_relaxed);
     thread->last_window_valid = false;
     uint32_t tid = atomic_load_explicit(&thread->owner, memory_order_relaxed);
     atomic_store_explicit(&thread->last_owner, tid, memory_order_relaxed);

@@ -54,6 +54,7 @@ typedef struct Thread {
     _Atomic uint32_t last_owner; /* thread that gave it free: a hint, relaxed */
     uint32_t index;
     uint32_t paused;
+    _Atomic uint32_t busy; /* of a paused thread: somebody counts with this state (relaxed) */
     int64_t live_base;     /* sum of what was pushed: live_base + delta = net of this state */
     uintptr_t warm_last;   /* newest block at the last push; see livemap_warm */
     uint32_t window_count; /* open thread windows */
@@ -61,6 +62,14 @@ typedef struct Thread {
     bool last_window_valid;
     Window *windows[THREAD_WINDOWS];
 } Thread;
+
+/* Of the owner; signal handlers may come in between, other threads not. */
+static inline void thread_busy(Thread *thread, int change)
+{
+    uint32_t busy = atomic_load_explicit(&thread->busy, memory_order_relaxed);
+    atomic_store_explicit(&thread->busy, busy + (uint32_t)change, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+}
 
 /* Live bytes not pushed yet. */
 static inline int64_t thread_delta(const Thread *thread)

@@ -32,8 +32,10 @@ COUNTS = {
     "outer": (5, 150, 0, 0, 0, 150),
     "crossing": (2, 110, 0, 0, 0, 110),
     "repeated": (3, 8 + 24 + 500, 3, 532, 1, 532),
-    "paused": (2, 30, 0, 0, 0, 30),
+    "paused": (3, 70, 2, 50, 1, 50),
     "custom": (4, 1024, 3, 768, 0, 1024),
+    "pool": (64, 1024, 32, 512, 1, 1024),
+    "near": (5, 100 + (8 << 30), 5, 100 + (8 << 30), 5, 8 << 30),
 }
 
 
@@ -151,7 +153,8 @@ class Counts(unittest.TestCase):
         memhawk("report", self.path, "--window", "repeated", "--format", "heaptrack", expect=2)
 
     def test_whole_run_without_paused_blocks(self):
-        report = json.loads(memhawk("report", self.path, "--at", "end", "--format", "json")[0])
+        report = json.loads(memhawk("report", self.path, "--at", "end", "--top", "1000", "--format",
+                                    "json")[0])
         functions = [f["function"] for s in report["stacks"] for f in s["frames"]]
         self.assertNotIn("paused", "".join(s["frames"][1]["function"] for s in report["stacks"]
                                            if s.get("total_bytes") == 1000))

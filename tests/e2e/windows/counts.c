@@ -149,23 +149,27 @@ static SITE void repeated(void)
     show("repeated");
 }
 
-/* Paused: 3 of the 5 allocations do not count, nor does the release of those blocks. */
+/* Paused: 3 of the 6 allocations do not count, nor does the release of those blocks; the release of
+ * `a` does, being counted, and the old block of the paused realloc: 2 frees of 10 + 40. No
+ * allocation of the thread came between 40 and its release that counts. */
 static SITE void paused(void)
 {
     memhawk_window w = memhawk_window_begin("paused", MEMHAWK_THREAD);
-    void *a = take(10);
+    void *a = take(10), *grows = take(40);
     memhawk_pause();
     void *b = take(1000);
     memhawk_pause();
     void *c = take(1000);
+    grows = resize(grows, 3000);
     memhawk_resume();
     void *d = take(1000);
+    give(a);
     memhawk_resume();
     void *e = take(20);
-    give(b), give(c), give(d);
+    give(b), give(c), give(d), give(grows);
     memhawk_window_end(w);
     show("paused");
-    give(a), give(e);
+    give(e);
 }
 
 /* Blocks of an allocator of our own: 4 of 256 bytes from static memory, 3 given back. */
@@ -183,6 +187,42 @@ static SITE void custom(void)
     memhawk_free(arena[3]);
 }
 
+/* A pool of 64 objects of 16 bytes side by side, of which every second one is given back, from the
+ * last to the first: 32 frees of 512 bytes; the first of them had no allocation after it. */
+static SITE void pool(void)
+{
+    static _Alignas(64) char arena[64][16];
+    memhawk_window w = memhawk_window_begin("pool", MEMHAWK_THREAD);
+    for (int i = 0; i < 64; i++)
+        memhawk_alloc(arena[i], 16);
+    for (int i = 63; i > 0; i -= 2)
+        memhawk_free(arena[i]);
+    memhawk_window_end(w);
+    show("pool");
+    for (int i = 0; i < 64; i += 2)
+        memhawk_free(arena[i]);
+}
+
+/* Nearer than 16 bytes: the later one ends the earlier, whichever way, also where a block of more
+ * than 1 GiB is the later or the earlier. 5 allocations of 10 + 20 + 30 bytes, 8 GiB and 40 bytes;
+ * the first four are ended by the next, the last one is freed: 5 frees, all with no allocation
+ * between the block's own and its end. */
+static SITE void near(void)
+{
+    static _Alignas(64) char arena[64];
+    memhawk_window w = memhawk_window_begin("near", MEMHAWK_THREAD);
+    memhawk_alloc(arena + 16, 10);
+    memhawk_alloc(arena + 8, 20);
+    memhawk_alloc(arena + 16, 30);
+    memhawk_alloc(arena, (size_t)8 << 30);
+    memhawk_alloc(arena + 16, 40);
+    memhawk_free(arena);
+    memhawk_free(arena + 8);
+    memhawk_free(arena + 16);
+    memhawk_window_end(w);
+    show("near");
+}
+
 int main(void)
 {
     static char buffer[1 << 16];
@@ -197,6 +237,8 @@ int main(void)
     repeated();
     paused();
     custom();
+    pool();
+    near();
     memhawk_mark("half \"way\"\n");
     printf("snapshot %d\n", memhawk_snapshot());
     return 0;
