@@ -113,19 +113,47 @@ void cfi_rule_in(const uint8_t *eh_frame, size_t bytes, uint64_t section_address
         rule_of(&fde, lookup_pc, ret_rule);
 }
 
+static bool find_row(const UnwindModule *module, uint64_t lookup_pc, CfiRow *ret_row)
+{
+    CfiFde fde;
+    return cfi_find_fde(module, lookup_pc, &fde) && cfi_fde_row(&fde, lookup_pc, ret_row);
+}
+
+unsigned cfi_cfa_register(const UnwindModule *module, uint64_t lookup_pc)
+{
+    CfiRow row;
+    bool simple = find_row(module, lookup_pc, &row) && !row.cfa_is_expression &&
+                  row.cfa_register < CFI_REGISTERS;
+    return simple ? (unsigned)row.cfa_register : CFI_REGISTERS;
+}
+
+CfiSaved cfi_saved(const UnwindModule *module, uint64_t lookup_pc, unsigned reg,
+                   int64_t *ret_offset)
+{
+    CfiRow row;
+    if (!find_row(module, lookup_pc, &row))
+        return CFI_SAVED_LOST;
+    const CfiCell *cell = &row.reg[reg];
+    if (cell->rule == CFI_CELL_UNSPECIFIED || cell->rule == CFI_CELL_SAME)
+        return CFI_SAVED_KEPT;
+    if (cell->rule != CFI_CELL_OFFSET)
+        return CFI_SAVED_LOST;
+    *ret_offset = cell->value;
+    return CFI_SAVED_AT;
+}
+
 /* ---- full steps ------------------------------------------------------------------------------ */
 
 static bool cell_value(const CfiCell *cell, unsigned number, uint64_t cfa, const CfiFrame *frame,
                        CfiReadFn read, void *cookie, uint64_t *ret_value)
 {
     uint64_t address;
-    bool callee_saved = number == CFI_REG_RBX || number == CFI_REG_RBP ||
-                        (number >= CFI_REG_R12 && number <= CFI_REG_R15);
     switch (cell->rule) {
     case CFI_CELL_UNSPECIFIED:
     case CFI_CELL_SAME:
         *ret_value = frame->reg[number];
-        return (cell->rule == CFI_CELL_SAME || callee_saved) && frame->known & 1u << number;
+        return (cell->rule == CFI_CELL_SAME || cfi_callee_saves(number)) &&
+               frame->known & 1u << number;
     case CFI_CELL_OFFSET:
         return read(cookie, cfa + (uint64_t)cell->value, ret_value);
     case CFI_CELL_VAL_OFFSET:

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "unwind/cfi.h"
+
 uint64_t cfi_read_encoded(Reader *reader, uint8_t encoding, uint64_t data_base)
 {
     if (encoding == 0xff)

@@ -14,9 +14,6 @@
  * no allocation, no lock; async-signal-safe.
  */
 
-enum { CFI_REG_RBX = 3, CFI_REG_RBP = 6, CFI_REG_RSP = 7, CFI_REG_R12 = 12, CFI_REG_R15 = 15 };
-enum { CFI_REG_RA = 16 }; /* the return address */
-
 typedef struct CfiSection { /* bytes of the segment around the tables */
     const uint8_t *data;
     size_t bytes;

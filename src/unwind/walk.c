@@ -393,6 +393,7 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
     w->fp_live = w->forget = w->special = false;
     w->flags = 0;
     thread->regs_at = NULL;
+    w->low = context->sp;
     w->high = stack_high(thread, context->sp);
     *first = (Entry){.sp = context->sp, .word = context->pc};
     walk_frames(w, thread, context);

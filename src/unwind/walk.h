@@ -99,10 +99,10 @@ typedef struct Walker {
     Entry *aux_limit; /* aux entries must stay below */
     Entry *fp_at;     /* frame for which `fp` was right */
     uint64_t fp;
-    uint64_t acc; /* of the frames inside `at`; `at` itself counts once it is stepped */
-    uint64_t high;
-    uint64_t cfa, pc; /* result of a step: the caller's stack pointer and pc */
-    unsigned frames;  /* joined ones included */
+    uint64_t acc;       /* of the frames inside `at`; `at` itself counts once it is stepped */
+    uint64_t low, high; /* the stack that `at` is on, from where the walk met it */
+    uint64_t cfa, pc;   /* result of a step: the caller's stack pointer and pc */
+    unsigned frames;    /* joined ones included */
     uint16_t flags;
     bool exact;       /* `pc` is exact */
     bool fp_incoming; /* `fp` is the context's */

@@ -18,7 +18,7 @@
 
 static bool on_stack(const Walker *w, uint64_t address)
 {
-    return address >= w->first->sp && address <= w->high - 8 && address % 8 == 0;
+    return address >= w->low && address <= w->high - 8 && address % 8 == 0;
 }
 
 static void walker_aux(Walker *w, uint64_t address, uint64_t word)
@@ -79,46 +79,108 @@ static bool read_word(void *cookie, uint64_t address, uint64_t *ret_word)
     return unwind_read_safely(address, ret_word, 8);
 }
 
-enum { REG_RBP = 6, REG_RSP = 7, REG_PC = 16 };
+enum { RED_ZONE_BYTES = 128 };
 #define KNOWN(reg) (UINT32_C(1) << (reg))
+
+static CfiSaved entry_saved(const Entry *entry, unsigned reg, int64_t *ret_offset)
+{
+    uint64_t pc = entry->rule & RULE_EXACT ? entry->word : entry->word - 1;
+    const UnwindModule *module = unwind_module_at(pc);
+    return module ? cfi_saved(module, pc, reg, ret_offset) : CFI_SAVED_LOST;
+}
+
+/*
+ * Callee-saved REG at the current frame, from where an inner one saved it last, or from `regs`, of
+ * which KNOWN are known. Few CFAs need it (glibc's _dl_runtime_resolve: rbx), so the tables of each
+ * frame on the way are asked. False: none saved it since the hook, of which only rbp is known.
+ */
+static bool walker_saved(Walker *w, unsigned reg, uint32_t known, uint64_t *ret_value)
+{
+    const Entry *entry = w->at;
+    uint64_t cfa = entry->sp;
+    while (entry != w->thread->regs_at || !(known & KNOWN(reg))) {
+        do
+            if (entry-- == w->first)
+                return false;
+        while (entry->rule & RULE_AUX);
+        int64_t offset = 0;
+        CfiSaved saved = entry_saved(entry, reg, &offset);
+        uint64_t slot = cfa + (uint64_t)offset;
+        if (saved == CFI_SAVED_LOST || (saved == CFI_SAVED_AT && !on_stack(w, slot)))
+            return false;
+        if (saved == CFI_SAVED_AT) {
+            *ret_value = stack_word(slot);
+            walker_aux(w, slot, *ret_value);
+            return true;
+        }
+        cfa = entry->sp;
+    }
+    return true; /* it is in *ret_value already */
+}
 
 static void load_registers(Walker *w, CfiFrame *frame)
 {
     if (w->thread->regs_at != w->at)
         frame->known = 0;
-    frame->reg[REG_RSP] = w->at->sp;
-    frame->reg[REG_PC] = w->at->word;
-    frame->known |= KNOWN(REG_RSP) | KNOWN(REG_PC);
-    if (walker_fp(w, &frame->reg[REG_RBP]))
-        frame->known |= KNOWN(REG_RBP);
+    frame->reg[CFI_REG_RSP] = w->at->sp;
+    frame->reg[CFI_REG_RA] = w->at->word;
+    frame->known |= KNOWN(CFI_REG_RSP) | KNOWN(CFI_REG_RA);
+    if (walker_fp(w, &frame->reg[CFI_REG_RBP]))
+        frame->known |= KNOWN(CFI_REG_RBP);
     else
-        frame->known &= ~KNOWN(REG_RBP);
+        frame->known &= ~KNOWN(CFI_REG_RBP);
+}
+
+/* Adds the register that the CFA is computed from, when that can be told and was not known. */
+static bool load_cfa_register(Walker *w, CfiFrame *frame, uint32_t known_before,
+                              const UnwindModule *module, uint64_t lookup_pc)
+{
+    unsigned reg = cfi_cfa_register(module, lookup_pc);
+    if (!cfi_callee_saves(reg) || (frame->known & KNOWN(reg)) ||
+        !walker_saved(w, reg, known_before, &frame->reg[reg]))
+        return false;
+    frame->known |= KNOWN(reg);
+    return true;
+}
+
+/* The interrupted function may have popped rbp just now: tables still name the slot below SP, in
+ * the red zone. No further down than what is mapped. */
+static uint64_t interrupted_low(const Walker *w, uint64_t sp)
+{
+    uint64_t page = sp & ~UINT64_C(4095), mapped = w->thread->bounds.spans[0].low;
+    uint64_t low = sp < RED_ZONE_BYTES ? 0 : sp - RED_ZONE_BYTES;
+    mapped = mapped < page ? mapped : page;
+    return low < mapped ? mapped : low;
 }
 
 static StepEnd step_tables(Walker *w, bool exact)
 {
     CfiFrame *frame = &w->thread->regs;
+    uint32_t known_before = frame->known;
     uint64_t lookup_pc = exact ? w->at->word : w->at->word - 1;
     const UnwindModule *module = unwind_module_at(lookup_pc);
     load_registers(w, frame);
     bool signal = false;
     int status = module ? cfi_step(module, lookup_pc, frame, read_word, w, &signal) : -EINVAL;
+    if (status == -EINVAL && module && load_cfa_register(w, frame, known_before, module, lookup_pc))
+        status = cfi_step(module, lookup_pc, frame, read_word, w, &signal);
     if (status != 0)
         return status == -ENOENT ? STEP_OUTER : STEP_EARLY;
-    uint64_t sp = frame->reg[REG_RSP];
+    uint64_t sp = frame->reg[CFI_REG_RSP];
     if (signal) {
         w->flags |= UNWIND_THROUGH_SIGNAL;
         w->forget = true;
         w->exact = true;
         w->high = bounds_high(&w->thread->bounds, sp);
+        w->low = interrupted_low(w, sp);
     } else if (sp <= w->at->sp || sp > w->high || sp % 8 != 0) {
         return STEP_EARLY;
-    } else if (stack_word(sp - 8) != frame->reg[REG_PC]) {
+    } else if (stack_word(sp - 8) != frame->reg[CFI_REG_RA]) {
         w->forget = true; /* the return address lies elsewhere */
     }
     w->cfa = sp;
-    w->pc = frame->reg[REG_PC];
-    w->fp = frame->known & KNOWN(REG_RBP) ? frame->reg[REG_RBP] : 0;
+    w->pc = frame->reg[CFI_REG_RA];
+    w->fp = frame->known & KNOWN(CFI_REG_RBP) ? frame->reg[CFI_REG_RBP] : 0;
     w->fp_incoming = false;
     w->fp_at = w->next;
     w->thread->regs_at = w->next;

@@ -384,7 +384,7 @@ def frame_truth(names, every, least):
 TRAP_PROGRAMS = ["shape_O0", "shape_O1", "shape_O2", "shape_O3", "shape_Os", "shape_fp",
                  "shape_lto", "shape_nopie", "shape_clang", "shape_lld", "throws", "jumps",
                  "deep line", "deep mutual", "fibers own", "threads short", "odd_code garbage_fp",
-                 "odd_code realigned", "odd_code noreturn", "altstack", "module_kinds many",
+                 "odd_code realigned", "odd_code noreturn", "odd_code saved", "odd_code binding", "altstack", "module_kinds many",
                  "module_kinds elsewhere", "sigprof leaf", "sigprof vdso", "counting"]
 
 

@@ -4,7 +4,9 @@
  * stack may end there, but then it says so. "garbage_fp": functions that use
  * rbp as a plain register, one of them called by a function that needs its
  * frame pointer (alloca): every frame must be there. "jit": machine code in
- * anonymous memory, with a frame pointer chain and without.
+ * anonymous memory, with a frame pointer chain and without. "saved": assembly
+ * whose frame is found from a register that inner functions saved, as that of
+ * the loader's _dl_runtime_resolve, which "binding" goes through.
  *
  *   //! loss unwind_ended=>=0
  *   //! run no_cfi no_cfi
@@ -22,12 +24,21 @@
  *   //!   flag by_fp run_jit count=10 bytes=100
  *   //! run asm asm
  *   //!   stack asm_with_cfi<main count=10 bytes=100
+ *   //! run saved saved
+ *   //!   loss unwind_ended=0
+ *   //!   stack site_leaf<uses_registers<asm_by_rbx<main count=10 bytes=100
+ *   //!   stack site_leaf<passes_through<uses_registers<asm_by_r13<main count=10 bytes=100
+ *   //!   stack site_leaf<uses_registers<asm_by_r15<uses_registers_too<asm_by_rbx<main count=10
+ *   //! run binding binding
+ *   //!   loss unwind_ended=0
+ *   //!   stack bound_choice<binding_call<call_bound<main count=20 bytes=200
  *   //! run noreturn noreturn
  *   //!   stack site_leaf<never_returns<main count=1
  */
 #include "trap.h"
 
 #include <alloca.h>
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 void *asm_without_cfi(void);
@@ -140,6 +151,73 @@ __asm__(".text\n"
         "  .cfi_endproc\n"
         ".size asm_with_cfi, .-asm_with_cfi\n");
 
+/* Calls its argument with another argument on a stack of unknown alignment. */
+#define BY_REGISTER(reg)                                                                           \
+    void asm_by_##reg(void (*inner)(void *), void *argument);                                      \
+    __asm__(".text\n"                                                                              \
+            ".type asm_by_" #reg ",@function\n"                                                    \
+            "asm_by_" #reg ":\n"                                                                   \
+            "  .cfi_startproc\n"                                                                   \
+            "  push %" #reg "\n"                                                                   \
+            "  .cfi_adjust_cfa_offset 8\n"                                                         \
+            "  .cfi_rel_offset %" #reg ", 0\n"                                                     \
+            "  mov %rsp, %" #reg "\n"                                                              \
+            "  .cfi_def_cfa_register %" #reg "\n"                                                  \
+            "  and $-64, %rsp\n"                                                                   \
+            "  mov %rdi, %rax\n"                                                                   \
+            "  mov %rsi, %rdi\n"                                                                   \
+            "  call *%rax\n"                                                                       \
+            "  mov %" #reg ", %rsp\n"                                                              \
+            "  .cfi_def_cfa_register %rsp\n"                                                       \
+            "  pop %" #reg "\n"                                                                    \
+            "  .cfi_adjust_cfa_offset -8\n"                                                        \
+            "  .cfi_restore %" #reg "\n"                                                           \
+            "  ret\n"                                                                              \
+            "  .cfi_endproc\n"                                                                     \
+            ".size asm_by_" #reg ", .-asm_by_" #reg "\n")
+BY_REGISTER(rbx);
+BY_REGISTER(r13);
+BY_REGISTER(r15);
+
+SITE static void passes_through(void *unused)
+{
+    keep(unused);
+    site_leaf();
+    __asm__ volatile("");
+}
+
+SITE static void uses_registers(void *inner)
+{
+    __asm__ volatile("mov $77, %%rbx\n mov $78, %%r13\n mov $79, %%r15" : : : "rbx", "r13", "r15");
+    if (inner)
+        ((void (*)(void *))inner)(NULL);
+    else
+        site_leaf();
+    __asm__ volatile("");
+}
+
+SITE static void uses_registers_too(void *unused)
+{
+    asm_by_r15(uses_registers, unused);
+    __asm__ volatile("");
+}
+
+/* An indirect function is chosen amid the binding of its first call. */
+SITE static void call_bound(void)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/libbinding.so", getenv("PROGRAMS"));
+    for (int i = 0; i < 20; i++) {
+        void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+        void (*call)(void) = (void (*)(void))(library ? dlsym(library, "binding_call") : NULL);
+
+        CHECK(call);
+        call();
+        dlclose(library);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "garbage_fp";
@@ -160,6 +238,14 @@ int main(int argc, char **argv)
     if (!strcmp(kind, "asm"))
         for (int i = 0; i < 10; i++)
             keep(asm_with_cfi());
+    if (!strcmp(kind, "saved"))
+        for (int i = 0; i < 10; i++) {
+            asm_by_rbx(uses_registers, NULL);
+            asm_by_r13(uses_registers, (void *)passes_through);
+            asm_by_rbx(uses_registers_too, NULL);
+        }
+    if (!strcmp(kind, "binding"))
+        call_bound();
     if (!strcmp(kind, "noreturn"))
         never_returns();
     return 0;

@@ -63,6 +63,21 @@ __asm__(".text\n"
         "call *%rdi\nmemo_outer_return:\nud2\n"
         ".cfi_endproc\n");
 
+/* CFA = rsp + 16, rbx saved at CFA - 16, and CFA = rbx + 16. */
+extern char memo_rbx_saver_return[], memo_by_rbx_return[];
+__asm__(".text\n"
+        ".cfi_startproc\n"
+        "push %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\n"
+        "call *%rdi\nmemo_rbx_saver_return:\n"
+        "pop %rbx\n.cfi_def_cfa_offset 8\nret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n"
+        "push %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\n"
+        "mov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
+        "call *%rdi\nmemo_by_rbx_return:\n"
+        "mov %rbx, %rsp\npop %rbx\n.cfi_def_cfa %rsp, 8\nret\n"
+        ".cfi_endproc\n");
+
 /* A stack laid out by hand: only the rbp that the first frame saved changes, and with it where the
  * second frame's caller lies. Each word that the first walk took a pc from stays. */
 static void saved_fp_is_compared(void **state)
@@ -112,6 +127,31 @@ static uint64_t verified_walks(void)
     UnwindStats stats;
     unwind_thread_stats(probe_state->warm, &stats);
     return stats.verified;
+}
+
+/* Likewise with rbx, saved two frames further in; at last by none, so that it is unknown. */
+static void saved_rbx_is_compared(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    volatile uint64_t stack[32] = {0};
+    stack[1] = (uint64_t)memo_rbx_saver_return; /* its caller */
+    stack[3] = (uint64_t)memo_saver_return;
+    stack[5] = (uint64_t)memo_by_rbx_return; /* found from stack[2] */
+    stack[9] = (uint64_t)memo_saver_return;
+    UnwindContext context = {.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)&stack[0]};
+    for (unsigned round = 0; round < 6; round++) {
+        stack[2] = (uint64_t)&stack[round % 2 ? 8 : 20]; /* the latter's caller is the bottom */
+        for (unsigned again = 0; again < 2; again++) {
+            assert_int_equal(walk_checked(&context)->depth, round % 2 ? 5 : 4);
+            assert_int_equal(walk_checked(&context)->flags, 0);
+        }
+        assert_true(verified_walks() > round);
+    }
+    stack[1] = (uint64_t)memo_saver_return;
+    assert_int_equal(walk_checked(&context)->depth, 4);
+    assert_int_equal(walk_checked(&context)->flags, UNWIND_ENDED_EARLY);
+    probe_end();
 }
 
 /* Whether a walk was cut depends on the word beyond its last frame. */
@@ -499,6 +539,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(saved_fp_is_compared),
+        cmocka_unit_test(saved_rbx_is_compared),
         cmocka_unit_test(word_beyond_is_compared),
         cmocka_unit_test(unsound_fp_is_compared),
         cmocka_unit_test(callers_in_turn),

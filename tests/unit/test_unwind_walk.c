@@ -198,6 +198,44 @@ static void signal_altstack(void **state)
     sigaltstack(&stack, NULL);
 }
 
+static void raise_once(void)
+{
+    raise(SIGUSR1);
+}
+
+/* On a stack that lies above the one that the signal interrupts; frames there are found by rbp. */
+static void *beside_altstack(void *altstack)
+{
+    stack_t stack = {.ss_sp = altstack, .ss_size = 1 << 17};
+    begin_handler();
+    sigaltstack(&stack, NULL);
+    catch_signal(SIGUSR1, SA_ONSTACK);
+    for (size_t i = 0; i < ARRAY_SIZE(variants); i++)
+        variants[i]->random_path(i * 77777, 20, raise_once);
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, NULL);
+    long seen = probe_state->differences ? -1 : probe_state->probes;
+    probe_end();
+    return (void *)seen;
+}
+
+static void signal_altstack_above(void **state)
+{
+    (void)state;
+    enum { STACK = 1 << 18, GAP = 1 << 16 };
+    char *memory = probe_pages(2 * STACK + GAP);
+    pthread_attr_t attributes;
+    pthread_t id;
+    void *seen;
+    mprotect(memory + STACK, GAP, PROT_NONE);
+    pthread_attr_init(&attributes);
+    assert_int_equal(pthread_attr_setstack(&attributes, memory, STACK), 0);
+    assert_int_equal(pthread_create(&id, &attributes, beside_altstack, memory + STACK + GAP), 0);
+    pthread_join(id, &seen);
+    assert_int_equal((long)seen, ARRAY_SIZE(variants));
+    munmap(memory, 2 * STACK + GAP);
+}
+
 static void sigprof(void **state)
 {
     (void)state;
@@ -421,6 +459,7 @@ int main(void)
         cmocka_unit_test(threads),
         cmocka_unit_test(signal_normal),
         cmocka_unit_test(signal_altstack),
+        cmocka_unit_test(signal_altstack_above),
         cmocka_unit_test(sigprof),
         cmocka_unit_test(fiber_switches),
         cmocka_unit_test(recursion),
