@@ -256,19 +256,21 @@ static char *view_subtitle(const View *view)
     uint64_t first = profile_first_ns(view->profile), last = profile_last_ns(view->profile);
     number_duration(to, view->at_ns > first ? view->at_ns - first : 0);
     number_duration(from, view->from_ns > first ? view->from_ns - first : 0);
-    char *moment = NULL;
+    char *moment = NULL, *as_of = as_of_text(view);
     int n = view->window     ? asprintf(&moment, "window %s, %s iteration%s", view->window->name,
                                         number_count(from, (int64_t)view->window->iterations),
                                     view->window->iterations == 1 ? "" : "s")
             : view->interval ? asprintf(&moment, "from %s to %s", from, to)
                              : asprintf(&moment, "at %s%s", moment_words(view), to);
     if (n >= 0 &&
-        asprintf(&text, "%s%s%s \xc2\xb7 pid %u%s%s \xc2\xb7 ran %s, %s", moment,
-                 view->filter ? " \xc2\xb7 filter " : "", view->filter ? view->filter : "", p->pid,
+        asprintf(&text, "%s%s%s%s%s \xc2\xb7 pid %u%s%s \xc2\xb7 ran %s, %s", moment,
+                 as_of ? " " : "", as_of ? as_of : "", view->filter ? " \xc2\xb7 filter " : "",
+                 view->filter ? view->filter : "", p->pid,
                  p->host_name && *p->host_name ? " on " : "", p->host_name ? p->host_name : "",
                  number_duration(span, last > first ? last - first : 0),
                  end_text(view->profile, end, sizeof(end))) < 0)
         text = NULL;
+    free(as_of);
     if (n >= 0)
         free(moment);
     return text;

@@ -229,21 +229,28 @@ static bool is_snapshot(const View *view, uint64_t time_ns)
     return strcmp(asked, shown) == 0;
 }
 
-/* Nothing is known between two snapshots: says which ones the figures are of, if that is not the
- * moment that was asked for. */
-static void snapshots_write(const View *view, FILE *out)
+char *as_of_text(const View *view)
 {
-    char to[64], from[64], *line = NULL;
+    char to[64], from[64], *text = NULL;
     if (view->window ||
         (is_snapshot(view, view->at_ns) && (!view->interval || is_snapshot(view, view->from_ns))))
-        return;
+        return NULL;
     const char *end = snapshot_words(view, view->at_ns, to, sizeof(to));
     const char *begin =
         view->interval ? snapshot_words(view, view->from_ns, from, sizeof(from)) : "";
-    if (asprintf(&line, "  as of %s%s%s", begin, *begin ? " and " : "", end) < 0)
-        return;
-    line_write(view, line, "", out);
-    free(line);
+    if (asprintf(&text, "as of %s%s%s", begin, *begin ? " and " : "", end) < 0)
+        return NULL;
+    return text;
+}
+
+static void as_of_write(const View *view, FILE *out)
+{
+    char *text = as_of_text(view), *line = NULL;
+    if (text && asprintf(&line, "  %s", text) >= 0) {
+        line_write(view, line, "", out);
+        free(line);
+    }
+    free(text);
 }
 
 void text_heading_write(const View *view, bool removed, FILE *out)
@@ -277,5 +284,5 @@ void text_heading_write(const View *view, bool removed, FILE *out)
     line_write(view, line, "\033[1m", out);
     free(line);
     if (!removed)
-        snapshots_write(view, out);
+        as_of_write(view, out);
 }

@@ -14,6 +14,10 @@ void text_heading_write(const View *view, bool removed, FILE *out);
  */
 const char *moment_words(const View *view);
 
+/* Nothing is known between two snapshots: "as of the snapshot at 1.53 s" when that is not the
+ * moment that the view is of, else NULL (or when there is no memory). malloc'd. */
+char *as_of_text(const View *view);
+
 /* "12 releases not seen, 3 stacks cut"; "" when nothing was lost. malloc'd, NULL: no memory. */
 char *losses_text(const Profile *profile);
 /* "exit status 0", "signal 9", "still running or killed". Static or in the buffer. */

@@ -46,6 +46,7 @@ for time in 0.99 1 1.53 1.52 124.9 125; do
     r --at $time late | grep -A1 ^Live
 done
 r --from 1 --to 1.53 late
+s 'for time in 1 3; do memhawk report -f html --at $time late | grep -o "at [0-9.]* s.* s .* pid" | sort -u; done'
 for metric in live-bytes live-count total-bytes total-count temporary overhead; do
     r -m $metric --at end published
 done
