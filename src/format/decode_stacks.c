@@ -4,6 +4,7 @@
  * million, so they have a way of their own past nanopb; frames and stacks come once each.
  */
 #include "format/decode_fields.h"
+#include "format/varint.h"
 
 DecodedAllocs decode_allocs_from(const memhawk_proto_AllocSummary *summary)
 {
@@ -19,83 +20,59 @@ DecodedAllocs decode_allocs_from(const memhawk_proto_AllocSummary *summary)
 
 /*
  * Changes are all but the whole of most files, and nanopb takes about a microsecond for one. So the
- * usual shape is read straight from memory: known fields only, each a number, `actual` at most
- * once. Anything else returns false, right or wrong, and is left to nanopb.
+ * usual shape is read straight from memory: known fields only, each a number and at most once, in
+ * rising order as every encoder writes them. Anything else returns false, right or wrong, and is
+ * left to nanopb.
+ *
+ * A field that is not there is known by the byte at its place, which may lie behind the change, and
+ * numbers are read by words: QUICK_BEHIND bytes behind END must be readable. What was taken from
+ * there makes the end wrong, so nothing of it is believed.
  */
-static const uint8_t *long_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
-{
-    uint64_t value = 0;
+enum { QUICK_BEHIND = 64 }; /* > 6 fields of 2 + 8 bytes, and a word */
 
-    for (unsigned shift = 0; p < end && shift < 63; shift += 7) {
-        value |= (uint64_t)(*p & 0x7f) << shift;
-        if (!(*p++ & 0x80)) {
-            *ret_value = value;
-            return p;
-        }
-    }
-    return NULL;
-}
-
-/* Most are of one or two bytes. */
-static inline const uint8_t *quick_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
+/* The number behind the tag at P if it is TAG, else *ret_value stays. */
+static inline const uint8_t *quick_field(const uint8_t *p, unsigned tag, uint64_t *ret_value)
 {
-    if (end - p < 2 || (p[0] & p[1] & 0x80))
-        return long_varint(p, end, ret_value);
-    if (!(p[0] & 0x80)) {
-        *ret_value = p[0];
-        return p + 1;
-    }
-    *ret_value = (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
-    return p + 2;
+    if (*p != tag)
+        return p;
+    return varint_get_word(p + 1, ret_value);
 }
 
 static bool quick_allocs(const uint8_t *p, const uint8_t *end, DecodedAllocs *allocs)
 {
-    while (p < end) {
-        uint64_t tag, value;
-        p = quick_varint(p, end, &tag);
-        p = p ? quick_varint(p, end, &value) : NULL;
-        if (!p)
-            return false;
-        switch (tag) {
-        case 1 << 3:
-            allocs->live_bytes = (int64_t)value;
-            break;
-        case 2 << 3:
-            allocs->live_count = (int64_t)value;
-            break;
-        case 3 << 3:
-            allocs->overhead_bytes = (int64_t)value;
-            break;
-        case 4 << 3:
-            allocs->total_count = value;
-            break;
-        case 5 << 3:
-            allocs->total_bytes = value;
-            break;
-        case 100 << 3:
-            allocs->temporary_count = value;
-            break;
-        default:
-            return false;
-        }
-    }
-    return true;
+    enum { TEMPORARY_1 = 0xa0, TEMPORARY_2 = 0x06 }; /* field 100 takes two bytes */
+    uint64_t live_bytes = 0, live_count = 0, overhead = 0, count = 0, bytes = 0, temporary = 0;
+
+    if (!(p = quick_field(p, 1 << 3, &live_bytes)) || !(p = quick_field(p, 2 << 3, &live_count)) ||
+        !(p = quick_field(p, 3 << 3, &overhead)) || !(p = quick_field(p, 4 << 3, &count)) ||
+        !(p = quick_field(p, 5 << 3, &bytes)))
+        return false;
+    if (p < end && p[0] == TEMPORARY_1 &&
+        !(p = p[1] == TEMPORARY_2 ? varint_get_word(p + 2, &temporary) : NULL))
+        return false;
+    *allocs = (DecodedAllocs){
+        .live_bytes = (int64_t)live_bytes,
+        .live_count = (int64_t)live_count,
+        .overhead_bytes = (int64_t)overhead,
+        .total_count = count,
+        .total_bytes = bytes,
+        .temporary_count = temporary,
+    };
+    return p == end;
 }
 
-static bool quick_change(const uint8_t *p, const uint8_t *end, DecodedChange *change)
+static inline bool quick_change(const uint8_t *p, const uint8_t *end, DecodedChange *change)
 {
-    uint64_t value;
+    uint64_t id;
 
-    *change = (DecodedChange){0};
     if (p == end || *p++ != (1 << 3))
         return false;
-    p = quick_varint(p, end, &value);
-    if (!p || value > UINT32_MAX || p == end || *p++ != (2 << 3 | PB_WT_STRING))
+    p = varint_get_word(p, &id);
+    if (!p || end - p < 2 || id > UINT32_MAX)
         return false;
-    change->trace_id = (uint32_t)value;
-    p = quick_varint(p, end, &value);
-    return p && value == (uint64_t)(end - p) && quick_allocs(p, end, &change->now);
+    change->trace_id = (uint32_t)id;
+    return p[0] == (2 << 3 | PB_WT_STRING) && p[1] == end - p - 2 &&
+           quick_allocs(p + 2, end, &change->now);
 }
 
 static bool slow_change(pb_istream_t *stream, DecodedChange *change)
@@ -124,7 +101,7 @@ static bool take_ready_changes(pb_istream_t *stream, Decoder *decoder, DecodedSn
     for (p = start; left >= 2 && p[0] == CHANGE_TAG && p[1] <= CHANGE_BYTES;) {
         size_t bytes = 2 + (size_t)p[1];
         DecodedChange *change;
-        if (bytes > left)
+        if (bytes + QUICK_BEHIND > left)
             break;
         change = vector_put(&snapshot->changes, decoder->budget);
         if (!change)
@@ -145,14 +122,15 @@ bool decode_change(pb_istream_t *stream, Decoder *decoder, void *object)
     DecodedChange *change = vector_put(&snapshot->changes, decoder->budget);
     size_t bytes = stream->bytes_left;
     pb_istream_t copy;
-    uint8_t buffer[CHANGE_BYTES];
+    uint8_t buffer[CHANGE_BYTES + QUICK_BEHIND];
 
     if (!change)
         return decode_out_of_memory(stream, decoder);
-    if (bytes > sizeof buffer)
+    if (bytes > CHANGE_BYTES)
         return slow_change(stream, change);
     if (!pb_read(stream, buffer, bytes))
         return false;
+    memset(buffer + bytes, 0, QUICK_BEHIND);
     if (quick_change(buffer, buffer + bytes, change))
         return !decoder->ready || take_ready_changes(stream, decoder, snapshot);
     copy = pb_istream_from_buffer(buffer, bytes);

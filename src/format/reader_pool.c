@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Counted memory for the reading side. Blocks of 4 KiB to 1 MiB, each twice the one before, so a
+ * Counted memory for the reading side. Blocks of 4 KiB to 2 MiB, each twice the one before, so a
  * tiny profile stays tiny and a large one needs few blocks; a request above that gets a block of
  * its own. Everything counts against the MemoryBudget before malloc is asked, so the budget also
  * bounds what is wasted at the ends of blocks. O(1) per request.
+ *
+ * Blocks of 2 MiB are huge pages, where the kernel gives them: histories of stacks are written all
+ * over the pool, and the processor's table of pages is too small for hundreds of MiB of small ones.
  */
 #include "format/reader_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { BLOCK_MIN_BYTES = 4096, BLOCK_MAX_BYTES = 1 << 20, BLOCK_KEEP_BYTES = 1 << 18 };
+enum {
+    BLOCK_MIN_BYTES = 4096,
+    BLOCK_MAX_BYTES = 1 << 20,
+    BLOCK_KEEP_BYTES = 1 << 18,
+    HUGE_PAGE_BYTES = 2 << 20, /* header and all */
+};
 
 struct PoolBlock {
     PoolBlock *next;
@@ -27,18 +36,28 @@ static bool budget_take(MemoryBudget *budget, uint64_t bytes)
     return true;
 }
 
+static void *memory_get(size_t bytes)
+{
+    if (bytes != HUGE_PAGE_BYTES)
+        return malloc(bytes);
+    void *memory = aligned_alloc(HUGE_PAGE_BYTES, HUGE_PAGE_BYTES);
+    if (memory)
+        (void)madvise(memory, HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+    return memory;
+}
+
 static PoolBlock *block_new(Pool *pool, size_t least)
 {
     size_t size = pool->blocks ? pool->blocks->size * 2 : BLOCK_MIN_BYTES;
     PoolBlock *block;
 
     if (size > BLOCK_MAX_BYTES)
-        size = BLOCK_MAX_BYTES;
+        size = HUGE_PAGE_BYTES - sizeof(PoolBlock);
     if (size < least)
         size = least;
     if (!budget_take(pool->budget, sizeof(PoolBlock) + size))
         return NULL;
-    block = malloc(sizeof(PoolBlock) + size);
+    block = memory_get(sizeof(PoolBlock) + size);
     if (!block) {
         pool->budget->used_bytes -= sizeof(PoolBlock) + size;
         return NULL;

@@ -32,14 +32,10 @@ static unsigned id_hash(const void *key)
     return (unsigned)hash_mix(id, 0);
 }
 
-uint32_t id_map_find(const IdMap *map, uint64_t id)
+uint32_t id_map_find_hashed(const IdMap *map, uint64_t id)
 {
     IdEntry *entry = NULL;
 
-    if (id < map->capacity && map->table[id])
-        return map->table[id] - 1;
-    if (!map->hash)
-        return ID_MAP_NONE;
     HASH_FIND(hh, map->hash, &id, sizeof id, entry);
     return entry ? entry->index : ID_MAP_NONE;
 }

@@ -24,7 +24,23 @@ typedef struct IdMap {
 
 #define ID_MAP_NONE UINT32_MAX
 
-uint32_t id_map_find(const IdMap *map, uint64_t id);
+/* The other part of id_map_find(). */
+uint32_t id_map_find_hashed(const IdMap *map, uint64_t id);
+
+static inline uint32_t id_map_find(const IdMap *map, uint64_t id)
+{
+    uint32_t found = id < map->capacity ? map->table[id] : 0;
+
+    return found || !map->hash ? found - 1 : id_map_find_hashed(map, id);
+}
+
+/* A hint to the processor that id_map_find() will come. */
+static inline void id_map_fetch(const IdMap *map, uint64_t id)
+{
+    if (id < map->capacity)
+        __builtin_prefetch(&map->table[id]);
+}
+
 /* ID must not be there yet, INDEX below UINT32_MAX. 0 or -ENOMEM. */
 int id_map_put(IdMap *map, uint64_t id, uint32_t index);
 void id_map_done(IdMap *map);

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "format/decode.h"
+#include "format/read_ahead.h"
 #include "format/reader_pool.h"
 #include "format/record.h"
 #include "profile/id_map.h"
@@ -19,6 +20,7 @@
 
 #define MODEL_MEMORY_MAX (UINT64_C(4) << 30)
 #define DAMAGES_KEPT     16
+#define AHEAD_LEAST      (UINT64_C(2) << 20)
 
 typedef struct ModuleState {
     ProfileModule pub;
@@ -33,8 +35,14 @@ typedef struct FrameState {
 typedef struct StackState {
     ProfileStack pub;
     bool defined;
-    Series series;
 } StackState;
+
+/* Series apart from the rest of their stacks, and each a cache line by itself: they are what most
+ * of the work on a file waits for. */
+enum { SERIES_PAGE = 64 };
+typedef struct SeriesPage {
+    Series series[SERIES_PAGE];
+} SeriesPage;
 
 typedef struct WindowState {
     ProfileWindow pub; /* pub.shapes is shapes.items */
@@ -57,6 +65,8 @@ struct Profile {
     bool ended;
     RecordReader *reader;
     Decoder *decoder;
+    ReadAhead *ahead;     /* NULL: none at work */
+    uint64_t ahead_least; /* bytes of the file that are left, for which there shall be one */
     ProfileError damages[DAMAGES_KEPT]; /* the first ones */
     size_t damage_count;                /* all */
     ProfileError tail; /* cut record at the end of a run that has ended; code 0: none */
@@ -70,6 +80,7 @@ struct Profile {
     VECTOR(ModuleState) modules;
     VECTOR(FrameState) frames;
     VECTOR(StackState) stacks;
+    VECTOR(SeriesPage *) series_pages; /* of the pool, aligned; see model_series() */
     VECTOR(ProfileSnapshot) snapshots;
     VECTOR(ProfileMark) marks;
     VECTOR(WindowState) windows;
@@ -97,6 +108,11 @@ int model_put_windows(Profile *profile, const DecodedSnapshot *snapshot, uint64_
 
 /* Module of a frame in a file that does not name it, by address. */
 uint32_t model_module_at(const Profile *profile, uint64_t address, bool exact);
+static inline Series *model_series(const Profile *profile, uint32_t stack)
+{
+    return &profile->series_pages.items[stack / SERIES_PAGE]->series[stack % SERIES_PAGE];
+}
+
 /* Index of the stack with that id; makes an undefined one where there is none. */
 int model_stack(Profile *profile, uint32_t trace_id, uint32_t *ret_stack);
 

@@ -45,11 +45,6 @@ static long read_record(void *context, uint8_t *buffer, size_t bytes)
     return record_read(context, buffer, bytes);
 }
 
-static size_t ready_record(void *context, const uint8_t **ret_bytes)
-{
-    return record_ready(context, ret_bytes);
-}
-
 /* The reason why the record at hand is bad: the frame's, else the message's. */
 static const char *record_reason(const Profile *profile)
 {
@@ -78,9 +73,22 @@ static int readers_need(Profile *profile)
     int ret = record_new(&profile->reader);
     if (ret == 0)
         ret = decoder_new(&profile->budget, &profile->decoder);
-    if (ret == 0)
-        decoder_set_ready(profile->decoder, ready_record);
     return ret;
+}
+
+static void ahead_stop(Profile *profile)
+{
+    read_ahead_free(profile->ahead);
+    profile->ahead = NULL;
+}
+
+/* A long rest of a file is decoded by another thread while this one takes it in; without one it
+ * goes on as it would anyway. */
+static void ahead_start(Profile *profile, uint64_t file_bytes)
+{
+    if (!profile->ahead && !profile->stopped && file_bytes > profile->offset &&
+        file_bytes - profile->offset >= profile->ahead_least)
+        (void)read_ahead_new(profile->fd, profile->offset, file_bytes, &profile->ahead);
 }
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -106,23 +114,28 @@ static int take_process(Profile *profile, uint64_t payload, ProfileError *ret_er
     return 0;
 }
 
+static void apply_snapshot(Profile *profile, const DecodedSnapshot *snapshot)
+{
+    int ret = model_put_snapshot(profile, snapshot, profile->offset);
+
+    if (ret == 0)
+        return;
+    model_damage(profile, ret, profile->offset, "the model would need more than %" PRIu64 " MiB",
+                 profile->budget.limit_bytes >> 20);
+    profile->stopped = true;
+}
+
 /* Applies the snapshot at profile->offset; a bad one is noted and skipped, or reading stops. */
 static void take_snapshot(Profile *profile, uint64_t payload, uint64_t file_bytes)
 {
     uint64_t offset = profile->offset;
     uint64_t next = offset + RECORD_HEADER_BYTES + payload;
     const DecodedSnapshot *snapshot;
-    int ret = record_begin(profile->reader, profile->fd, offset + RECORD_HEADER_BYTES, payload);
+    int ret =
+        record_snapshot(profile->reader, profile->decoder, profile->fd, offset, payload, &snapshot);
 
-    if (ret == 0)
-        ret = decode_snapshot(profile->decoder, read_record, profile->reader, &snapshot);
     if (ret == 0) {
-        ret = model_put_snapshot(profile, snapshot, offset);
-        if (ret < 0) {
-            model_damage(profile, ret, offset, "the model would need more than %" PRIu64 " MiB",
-                         profile->budget.limit_bytes >> 20);
-            profile->stopped = true;
-        }
+        apply_snapshot(profile, snapshot);
     } else {
         profile->stopped = !record_may_begin(profile->fd, next, file_bytes);
         model_damage(profile, ret, offset, "bad record: %s; %s", record_reason(profile),
@@ -130,6 +143,25 @@ static void take_snapshot(Profile *profile, uint64_t payload, uint64_t file_byte
     }
     if (!profile->stopped)
         profile->offset = next;
+}
+
+/* Applies the one at profile->offset if it was decoded ahead; false: it is to be taken here. */
+static bool take_ahead(Profile *profile)
+{
+    AheadRecord record;
+
+    if (!profile->ahead)
+        return false;
+    if (!read_ahead_next(profile->ahead, &record) || record.offset != profile->offset) {
+        ahead_stop(profile);
+        return false;
+    }
+    if (!record.snapshot)
+        return false;
+    apply_snapshot(profile, record.snapshot);
+    if (!profile->stopped)
+        profile->offset += RECORD_HEADER_BYTES + record.payload_bytes;
+    return true;
 }
 
 /* ---- following ------------------------------------------------------------------------------ */
@@ -160,35 +192,52 @@ static void look_at_tail(Profile *profile, uint64_t file_bytes)
                   file_bytes - profile->offset);
 }
 
-/* Until nothing whole is left, or the time is over: then *ret_left is what the file has beyond. */
-static int take_snapshots(Profile *profile, uint64_t file_bytes, uint64_t until_ns,
-                          uint64_t *ret_left, ProfileError *ret_error)
+/* 1: took the next record, 0: there is none, negative errno. */
+static int take_next(Profile *profile, uint64_t file_bytes, ProfileError *ret_error)
 {
-    int taken = 0, found = 0;
     uint64_t payload;
 
-    *ret_left = 0;
-    while (!profile->stopped) {
-        found = record_find(profile->fd, profile->offset, file_bytes, &payload);
-        if (found <= 0)
-            break;
-        if (until_ns != NO_HURRY && taken && clock_ns(CLOCK_MONOTONIC) >= until_ns) {
-            *ret_left = file_bytes - profile->offset;
-            return taken;
-        }
-        found = readers_need(profile);
-        if (found < 0)
-            return error_set(ret_error, found, profile->offset, "out of memory");
-        take_snapshot(profile, payload, file_bytes);
-        taken++;
-    }
+    if (take_ahead(profile))
+        return 1;
+    int found = record_find(profile->fd, profile->offset, file_bytes, &payload);
     if (found == -EBADMSG) {
         model_damage(profile, -EBADMSG, profile->offset,
                      "what follows is no record; nothing can be read behind it");
         profile->stopped = true;
-    } else if (found < 0) {
-        return error_set(ret_error, found, profile->offset, "read: %s", strerror(-found));
+        return 0;
     }
+    if (found < 0)
+        return error_set(ret_error, found, profile->offset, "read: %s", strerror(-found));
+    if (found > 0) {
+        int ret = readers_need(profile);
+        if (ret < 0)
+            return error_set(ret_error, ret, profile->offset, "out of memory");
+        take_snapshot(profile, payload, file_bytes);
+    }
+    return found;
+}
+
+/* Until nothing whole is left, or the time is over: then *ret_left is what the file has beyond. */
+static int take_snapshots(Profile *profile, uint64_t file_bytes, uint64_t until_ns,
+                          uint64_t *ret_left, ProfileError *ret_error)
+{
+    int taken = 0, found = 1;
+
+    *ret_left = 0;
+    ahead_start(profile, file_bytes);
+    while (!profile->stopped && found > 0) {
+        uint64_t payload;
+        if (taken && until_ns != NO_HURRY && clock_ns(CLOCK_MONOTONIC) >= until_ns &&
+            record_find(profile->fd, profile->offset, file_bytes, &payload) > 0) {
+            *ret_left = file_bytes - profile->offset;
+            return taken;
+        }
+        found = take_next(profile, file_bytes, ret_error);
+        taken += found > 0;
+    }
+    ahead_stop(profile);
+    if (found < 0)
+        return found;
     look_at_tail(profile, file_bytes);
     if (profile->ended || profile->stopped)
         readers_put_away(profile);
@@ -201,6 +250,8 @@ static int advance(Profile *profile, uint64_t until_ns, uint64_t *ret_left, Prof
     int ret = check_file(profile, &file_bytes, ret_error);
 
     *ret_left = 0;
+    if (ret < 0)
+        ahead_stop(profile);
     if (ret < 0 || profile->stopped)
         return ret;
     return take_snapshots(profile, file_bytes, until_ns, ret_left, ret_error);
@@ -317,6 +368,7 @@ void profile_close(Profile *profile)
     vector_done(&profile->modules, &profile->budget);
     vector_done(&profile->frames, &profile->budget);
     vector_done(&profile->stacks, &profile->budget);
+    vector_done(&profile->series_pages, &profile->budget);
     vector_done(&profile->snapshots, &profile->budget);
     vector_done(&profile->marks, &profile->budget);
     vector_done(&profile->module_map.ranges, &profile->budget);
@@ -327,6 +379,7 @@ void profile_close(Profile *profile)
     id_map_done(&profile->window_ids);
     id_map_done(&profile->shape_ids);
     pool_done(&profile->pool);
+    ahead_stop(profile);
     readers_put_away(profile);
     if (profile->fd >= 0)
         close(profile->fd);

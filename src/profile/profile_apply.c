@@ -26,6 +26,7 @@ int model_new(uint64_t memory_max_bytes, Profile **ret_profile)
     if (!profile)
         return -ENOMEM;
     profile->fd = -1;
+    profile->ahead_least = AHEAD_LEAST;
     profile->budget.limit_bytes = memory_max_bytes;
     profile->pool.budget = &profile->budget;
     IdMap *maps[] = {&profile->module_ids, &profile->module_keys, &profile->frame_ids,
@@ -174,13 +175,29 @@ static int put_frame(Profile *profile, const DecodedFrame *from, uint64_t offset
     return 0;
 }
 
+/* Room for the series of stack INDEX, the next one. */
+static bool series_room(Profile *profile, uint32_t index)
+{
+    char *memory;
+
+    if (index / SERIES_PAGE < profile->series_pages.count)
+        return true;
+    memory = pool_take(&profile->pool, sizeof(SeriesPage) + sizeof(Series));
+    if (!memory || !vector_room(&profile->series_pages, &profile->budget, 1))
+        return false;
+    memory += -(uintptr_t)memory % sizeof(Series);
+    memset(memory, 0, sizeof(SeriesPage));
+    profile->series_pages.items[profile->series_pages.count++] = (SeriesPage *)memory;
+    return true;
+}
+
 int model_stack(Profile *profile, uint32_t trace_id, uint32_t *ret_stack)
 {
     uint32_t index = id_map_find(&profile->stack_ids, trace_id);
 
     if (index == ID_MAP_NONE) {
         index = (uint32_t)profile->stacks.count;
-        if (!vector_room(&profile->stacks, &profile->budget, 1) ||
+        if (!vector_room(&profile->stacks, &profile->budget, 1) || !series_room(profile, index) ||
             id_map_put(&profile->stack_ids, trace_id, index) < 0)
             return -ENOMEM;
         profile->stacks.items[profile->stacks.count++] =
@@ -240,50 +257,47 @@ static int put_stack(Profile *profile, const DecodedStack *from, const uint32_t 
 static int put_change(Profile *profile, const DecodedChange *change, uint32_t known,
                       uint32_t snapshot)
 {
-    Values now = values_from(&change->now);
+    Values now = values_from(&change->now), sum = profile->sum;
     uint32_t index = known;
-    StackState *stack;
-    Values before;
+    Series *series;
 
     if (known == ID_MAP_NONE && model_stack(profile, change->trace_id, &index) < 0)
         return -ENOMEM;
-    stack = &profile->stacks.items[index];
-    before = stack->series.now;
-    if (series_put(&stack->series, &profile->pool, snapshot, &now) < 0)
-        return -ENOMEM;
+    series = model_series(profile, index);
     for (int m = 0; m < METRIC_MAX; m++)
-        profile->sum.v[m] = wrap_add(profile->sum.v[m], wrap_sub(now.v[m], before.v[m]));
+        sum.v[m] = wrap_add(sum.v[m], wrap_sub(now.v[m], series->now.v[m]));
+    if (series_put(series, &profile->pool, snapshot, &now) < 0)
+        return -ENOMEM;
+    profile->sum = sum;
     return 0;
 }
 
 /*
  * Changes hit stacks in no order, and a large profile is larger than any cache: fetch ahead what a
- * change will touch, the stack first, then the chunk that it points to, then the chunk's free end.
+ * change will touch, its id's place first, then the series of its stack, then the free end of the
+ * chunk that this points to.
  */
-enum { FETCH_STEP = 6, FETCH_STEPS = 3, AHEAD = 32 };
-_Static_assert((int)AHEAD > FETCH_STEP * FETCH_STEPS, "what was looked up stays until it is used");
+enum { FETCH_STEP = 8, AHEAD = 32 };
+_Static_assert((int)AHEAD > 2 * FETCH_STEP, "what was looked up stays until it is used");
 
 /* AHEAD holds the stack of change I, as far as it was known when it was looked up, at I % AHEAD. */
-static void fetch_ahead(const Profile *profile, const DecodedSnapshot *from, size_t at,
-                        uint32_t *ahead)
+static inline void fetch_ahead(const Profile *profile, const DecodedSnapshot *from, size_t at,
+                               uint32_t *ahead)
 {
-    for (size_t step = FETCH_STEPS; step >= 1; step--) {
-        size_t next = at + step * FETCH_STEP;
-        uint32_t *index = &ahead[next % AHEAD];
-        if (next >= from->changes.count)
-            continue;
-        if (step == FETCH_STEPS)
-            *index = id_map_find(&profile->stack_ids, from->changes.items[next].trace_id);
-        if (*index == ID_MAP_NONE)
-            continue;
-        const Series *series = &profile->stacks.items[*index].series;
-        if (step < FETCH_STEPS) {
-            series_fetch(series, step == 1);
-        } else {
-            __builtin_prefetch(series, 1);
-            __builtin_prefetch((const char *)(series + 1) - 1, 1);
-        }
+    const DecodedChange *changes = from->changes.items;
+    size_t count = from->changes.count, look = at + 2 * FETCH_STEP;
+    uint32_t near = ahead[(at + FETCH_STEP) % AHEAD];
+
+    if (look + FETCH_STEP < count)
+        id_map_fetch(&profile->stack_ids, changes[look + FETCH_STEP].trace_id);
+    if (look < count) {
+        uint32_t index = id_map_find(&profile->stack_ids, changes[look].trace_id);
+        ahead[look % AHEAD] = index;
+        if (index != ID_MAP_NONE)
+            __builtin_prefetch(model_series(profile, index), 1);
     }
+    if (at + FETCH_STEP < count && near != ID_MAP_NONE)
+        series_fetch(model_series(profile, near));
 }
 
 /* The first ones are not fetched ahead, nor known. */

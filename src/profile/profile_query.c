@@ -111,7 +111,7 @@ static void states_at(const Profile *profile, size_t first, size_t count, int64_
     Values *values[SERIES_AT_ONCE];
 
     for (size_t i = 0; i < count; i++) {
-        series[i] = &profile->stacks.items[first + i].series;
+        series[i] = model_series(profile, (uint32_t)(first + i));
         values[i] = &ret_values[i];
     }
     series_at_each(series, count, snapshot, values);
@@ -135,8 +135,7 @@ int profile_state(const Profile *profile, uint64_t time_ns, Values *ret_values)
 void profile_stack_state(const Profile *profile, uint32_t stack, uint64_t time_ns,
                          Values *ret_values)
 {
-    series_at(&profile->stacks.items[stack].series, profile_snapshot_at(profile, time_ns),
-              ret_values);
+    series_at(model_series(profile, stack), profile_snapshot_at(profile, time_ns), ret_values);
 }
 
 static bool is_cumulative(int metric)
@@ -200,7 +199,7 @@ int profile_series(const Profile *profile, Metric metric, const uint32_t *groups
     for (size_t i = 0; i < profile->stacks.count; i++) {
         if (groups && groups[i] != group)
             continue;
-        value = wrap_add(value, series_add_changes(&profile->stacks.items[i].series, metric,
+        value = wrap_add(value, series_add_changes(model_series(profile, (uint32_t)i), metric,
                                                    (uint32_t)first, (uint32_t)last, deltas));
     }
     for (size_t i = 0; i < count && i < capacity; i++) {
@@ -217,8 +216,8 @@ size_t profile_stack_changes(const Profile *profile, uint32_t stack, Metric metr
                              uint32_t last, ProfileChange *room, const ProfileChange **ret_changes,
                              int64_t *ret_before)
 {
-    return series_changes(&profile->stacks.items[stack].series, metric, first, last, room,
-                          ret_changes, ret_before);
+    return series_changes(model_series(profile, stack), metric, first, last, room, ret_changes,
+                          ret_before);
 }
 
 void profile_sum(const Profile *profile, const Values *values, Values *ret_sum)

@@ -19,15 +19,16 @@ typedef struct SeriesChunk SeriesChunk;
 typedef struct Series {
     SeriesChunk *last;      /* chunks link back in time; NULL: nothing yet */
     uint32_t last_snapshot; /* of the newest change */
-    uint32_t bytes;         /* of all chunks, saturating: sizes the next chunk */
+    uint16_t used, size;    /* of the newest chunk, in bytes of points */
     Values now;
 } Series;
 
 /* The values are NOW from SNAPSHOT on; SNAPSHOT never decreases. 0 or -ENOMEM (nothing changed). */
 int series_put(Series *series, Pool *pool, uint32_t snapshot, const Values *now);
 
-/* Hints to the processor that series_put() will come: for the newest chunk, or for its free end. */
-void series_fetch(const Series *series, bool end);
+/* A hint to the processor that series_put() will come; the Series itself should be there already.
+ */
+void series_fetch(const Series *series);
 
 /* Values after SNAPSHOT (an index); all 0 before the first change. */
 void series_at(const Series *series, int64_t snapshot, Values *ret_values);

@@ -4,7 +4,8 @@
  *
  *   even   messages without zstd and framing, so that the fuzzer need not find its way through
  *          checksums: [length 16 bit big-endian][Snapshot] ..., the last one takes the rest
- *   odd    a whole profile file, read from a memfd
+ *   odd    a whole profile file, read from a memfd; of every second value of the byte, with a
+ * thread that decodes ahead, which must make no difference
  *
  * Whatever was taken in, the model must be whole: indexes in range, times strictly rising, and each
  * question must agree with the others. A violation aborts.
@@ -46,6 +47,14 @@ static long source_read(void *context, uint8_t *buffer, size_t bytes)
     source->data += bytes;
     source->left -= bytes;
     return (long)bytes;
+}
+
+static size_t source_ready(void *context, const uint8_t **ret_bytes)
+{
+    const Source *source = context;
+
+    *ret_bytes = source->data;
+    return source->left;
 }
 
 /* ---- what must hold ------------------------------------------------------------------------- */
@@ -172,6 +181,7 @@ static void feed_messages(const uint8_t *data, size_t size)
 
     REQUIRE(model_new(MEMORY_MAX, &profile) == 0);
     REQUIRE(decoder_new(&budget, &decoder) == 0);
+    decoder_set_ready(decoder, source_ready);
     profile->process = (ProfileProcess){.short_name = "", .full_path = "/exe"};
     while (size >= 2 && ret == 0) {
         const DecodedSnapshot *snapshot;
@@ -192,7 +202,26 @@ static void feed_messages(const uint8_t *data, size_t size)
     profile_close(profile);
 }
 
-static void feed_file(const uint8_t *data, size_t size)
+static void check_ahead(const Profile *profile, const char *path)
+{
+    ProfileError error = {0};
+    Profile *ahead;
+
+    REQUIRE(profile_open_first(path, &ahead, &error) == 0);
+    ahead->ahead_least = 0;
+    REQUIRE(profile_advance(ahead, &error) >= 0);
+    REQUIRE(profile_file_bytes(ahead) == profile_file_bytes(profile));
+    REQUIRE(profile_snapshot_count(ahead) == profile_snapshot_count(profile));
+    REQUIRE(profile_stack_count(ahead) == profile_stack_count(profile));
+    REQUIRE(profile_damage_count(ahead) == profile_damage_count(profile));
+    for (size_t i = 0; profile_damage_at(ahead, i); i++)
+        REQUIRE(
+            profile_damage_at(ahead, i)->offset == profile_damage_at(profile, i)->offset &&
+            !strcmp(profile_damage_at(ahead, i)->message, profile_damage_at(profile, i)->message));
+    profile_close(ahead);
+}
+
+static void feed_file(const uint8_t *data, size_t size, bool with_ahead)
 {
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     ProfileError error = {0};
@@ -203,6 +232,8 @@ static void feed_file(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (profile_open(path, &profile, &error) == 0) {
         check_model(profile);
+        if (with_ahead)
+            check_ahead(profile, path);
         REQUIRE(profile_advance(profile, &error) == 0);
         REQUIRE(profile_file_bytes(profile) <= size);
         profile_close(profile);
@@ -217,7 +248,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     if (data[0] & 1)
-        feed_file(data + 1, size - 1);
+        feed_file(data + 1, size - 1, data[0] & 2);
     else
         feed_messages(data + 1, size - 1);
     return 0;
