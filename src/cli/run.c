@@ -259,6 +259,8 @@ static int run_in_folder(const RunOptions *options, const ProgramCheck *check, c
         run_files_subtract(&files, &before);
         if (!options->quiet)
             run_summary_print(&summary);
+        if (options->budget && status == 0 && !options->quiet)
+            fputc('\n', stderr); /* apart from the summary */
         if (options->budget && status == 0)
             status = check_after_run(options->budget, &files, result.pid, stderr);
         run_files_free(&files);

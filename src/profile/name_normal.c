@@ -4,10 +4,14 @@
  *
  * One pass from left to right: at each position a short list of rules looks at what follows and
  * says how much of it to drop; all else is copied. Suffixes that linkers and optimisers add are cut
- * off the end first. What the rules know, by producer:
+ * off the end first. A lambda is "$_", whatever a compiler calls it and its parameters, since the
+ * same one has several names in one build: the linker's name, and where it is inlined one made of
+ * the debug information's scopes, which tell no parameters. So those of functions around a local
+ * name go too. What the rules know, by producer:
  *
  *   GCC, Clang   f.constprop.0  f.isra.1  f.part.2  f.cold  f.llvm.123  f.lto_priv.0  f [clone .x]
- *                {lambda(int)#2}  {unnamed type#1}  'lambda0'(int)  $_3  f[abi:cxx11]
+ *                {lambda(int)#2}  'lambda0'(int)  $_3  (anonymous class)  {unnamed type#1}
+ *                f(int)::local::g  f[abi:cxx11]
  *                {anonymous}::  _GLOBAL__N_1::  (same as (anonymous namespace)::)
  *   Rust         f::h0123456789abcdef  std[0123456789abcdef]::f  {closure#0}  closure$0  {impl#3}
  *   Go           main.f.func1  main.f.func1.2      D   __lambda12      Swift   closure #1 in f
@@ -141,22 +145,93 @@ static size_t drop_blank(const char *name, const char *at)
     return at > name && is_name_char(at[-1]) && is_name_char(at[1]) ? 0 : 1;
 }
 
+/* From an opening bracket to behind the one that closes it; 0: none does near, so that hostile
+ * names cost no square of their length. */
+static size_t bracket_length(const char *at)
+{
+    enum { NEAR = 16384 };
+    size_t depth = 0;
+    for (size_t i = 0; i < NEAR && at[i]; i++) {
+        depth += at[i] == '(' || at[i] == '{';
+        depth -= at[i] == ')' || at[i] == '}';
+        if (depth == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+static size_t qualifier_length(const char *at)
+{
+    return starts(at, " const") ? strlen(" const") : 0;
+}
+
+/* A lambda's name but "$_3", which drop_digits() knows. */
+static size_t lambda_length(const char *at)
+{
+    if (starts(at, "{lambda("))
+        return bracket_length(at);
+    if (!starts(at, "'lambda"))
+        return 0;
+    size_t length = strlen("'lambda") + count_digits(at + strlen("'lambda"));
+    if (at[length] != '\'')
+        return 0;
+    length++;
+    return length + (at[length] == '(' ? bracket_length(at + length) : 0);
+}
+
+/* The brackets of "operator()", which are its name. */
+static bool is_call_operator(const char *name, const char *at)
+{
+    return at - name >= 8 && starts(at - 8, "operator()");
+}
+
+/* Parameters of the function around a local name, as in "f(int)::g". */
+static size_t drop_outer_parameters(const char *name, const char *at)
+{
+    if (*at != '(' || at == name || !(is_name_char(at[-1]) || at[-1] == '>' || at[-1] == ')') ||
+        is_call_operator(name, at))
+        return 0;
+    size_t length = bracket_length(at);
+    length += length ? qualifier_length(at + length) : 0;
+    return length && starts(at + length, "::") ? length : 0;
+}
+
+/* Parameters of a lambda's own function, which end the name. */
+static size_t drop_lambda_parameters(const char *name, const char *at, const char *end,
+                                     const char *text, size_t text_length)
+{
+    static const char call[] = "$_::operator()";
+    if (*at != '(' || is_call_operator(name, at))
+        return 0;
+    size_t length = bracket_length(at);
+    length += length ? qualifier_length(at + length) : 0;
+    return at + length == end && memmem(text, text_length, call, strlen(call)) ? length : 0;
+}
+
 typedef struct Spelling {
     const char *from, *to;
 } Spelling;
 
-static const Spelling *find_spelling(const char *at)
+/* How much of what stands at `at` has another normal spelling; 0: nothing. */
+static size_t find_spelling(const char *name, const char *at, const char **ret_to)
 {
     /* `to` is never longer than `from`. */
     static const Spelling spellings[] = {
         {"(anonymous namespace)", "{anonymous}"},
         {"_GLOBAL__N_1", "{anonymous}"},
         {"{{closure}}", "{closure}"},
+        {"(anonymous class)", "$_"},
     };
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
-        if (starts(at, spellings[i].from))
-            return &spellings[i];
-    return NULL;
+        if (starts(at, spellings[i].from)) {
+            *ret_to = spellings[i].to;
+            return strlen(spellings[i].from);
+        }
+    size_t lambda = lambda_length(at);
+    *ret_to = lambda ? "$_" : "";
+    if (!lambda && at == name && starts(at, "auto ")) /* a generic lambda's result */
+        return strlen("auto ");
+    return lambda;
 }
 
 static size_t count_dropped(const char *name, const char *at)
@@ -165,6 +240,7 @@ static size_t count_dropped(const char *name, const char *at)
     n = n ? n : drop_digits(name, at);
     n = n ? n : drop_bracket(at);
     n = n ? n : drop_go_inner(name, at);
+    n = n ? n : drop_outer_parameters(name, at);
     return n ? n : drop_blank(name, at);
 }
 
@@ -173,17 +249,19 @@ size_t name_normal_function(const char *name, char *ret_text)
     const char *end = name + length_without_suffixes(name);
     size_t length = 0;
     for (const char *at = name; at < end;) {
-        const Spelling *spelling = find_spelling(at);
-        size_t dropped;
-        if (spelling) {
-            memcpy(ret_text + length, spelling->to, strlen(spelling->to));
-            length += strlen(spelling->to);
-            at += strlen(spelling->from);
-        } else if ((dropped = count_dropped(name, at)) > 0) {
-            at += dropped;
+        const char *to;
+        size_t taken = find_spelling(name, at, &to);
+        if (taken > 0) {
+            memcpy(ret_text + length, to, strlen(to));
+            length += strlen(to);
         } else {
-            ret_text[length++] = *at++;
+            taken = count_dropped(name, at);
+            taken = taken ? taken : drop_lambda_parameters(name, at, end, ret_text, length);
         }
+        if (taken > 0)
+            at += taken;
+        else
+            ret_text[length++] = *at++;
     }
     ret_text[length] = '\0';
     return length;

@@ -9,10 +9,11 @@
  */
 
 /*
- * Copies a demangled function name without what two builds may differ in: numbers of lambdas,
- * closures and unnamed types; .constprop, .isra, .part, .cold, .llvm and [clone ...] suffixes;
- * symbol versions; Rust's hashes; ABI tags; blanks. Unknown forms stay as they are. ret_text needs
- * strlen(name) + 1 bytes. Returns the length.
+ * Copies a demangled function name without what two builds may differ in: names and parameters of
+ * lambdas, and those of functions around local names; numbers of closures and unnamed types;
+ * .constprop, .isra, .part, .cold, .llvm and [clone ...] suffixes; symbol versions; Rust's hashes;
+ * ABI tags; blanks. Unknown forms stay as they are. ret_text needs strlen(name) + 1 bytes. Returns
+ * the length.
  */
 size_t name_normal_function(const char *name, char *ret_text);
 

@@ -445,6 +445,9 @@ class Diff(unittest.TestCase):
         self.assertEqual(frame["place"], "key.c:%d" % line)
         text, _ = memhawk("diff", self.before, self.added, "--window", "parse")
         self.assertIn("1 new, 0 more, 0 fewer, 0 gone", text)
+        self.assertIn("bytes allocated per iteration of window parse",
+                      memhawk("diff", self.before, self.added, "--window", "parse", "--metric",
+                              "bytes")[0])
         self.assertRegex(text, r"new +\+2")
         self.assertRegex(text, r"make_key +key\.c:%d" % line)
         back = self.rows(self.added, self.before, "--window", "parse")
@@ -458,6 +461,18 @@ class Diff(unittest.TestCase):
     def test_another_optimisation_level(self):
         document = self.rows(self.before, self.unoptimised, "--window", "parse")
         self.assertEqual(document["rows"], [])
+
+    def test_a_lambda_at_other_levels_and_of_another_compiler(self):
+        """20 blocks of 4 bytes, and a vector that grows to 1, 2, 4, 8, 16, 32."""
+        profiles = [profile(build("lambdas.cc", "lambdas_" + name, compiler, flags))[1]
+                    for name, compiler, flags in (("O0", "g++", ("-O0",)), ("O2", "g++", ("-O2",)),
+                                                  ("clang", "clang++", ("-O2",)))
+                    if shutil.which(compiler)]
+        for other in profiles[1:]:
+            document = self.rows(profiles[0], other, "--window", "parse")
+            self.assertEqual(document["after"]["values"]["total_count"], 26)
+            self.assertEqual(document["rows"], [])
+            self.assertEqual((document["summary"]["same"], document["summary"]["ambiguous"]), (2, 0))
 
     def test_formats(self):
         folded, _ = memhawk("diff", self.before, self.added, "--window", "parse", "--format",

@@ -54,8 +54,10 @@ static void test_lambdas_and_closures(void **state)
     (void)state;
     same("main::{lambda(int)#1}::operator()(int) const",
          "main::{lambda(int)#7}::operator()(int) const");
+    same("main::{lambda(int)#1}::operator()(int) const",
+         "main::{lambda(char)#1}::operator()(char) const");
     differ("main::{lambda(int)#1}::operator()(int) const",
-           "main::{lambda(char)#1}::operator()(char) const");
+           "parse::{lambda(int)#1}::operator()(int) const");
     same("main::'lambda'(int)::operator()", "main::'lambda12'(int)::operator()");
     same("main::$_0::operator()() const", "main::$_3::operator()() const");
     same("f()::{unnamed type#1}::g()", "f()::{unnamed type#2}::g()");
@@ -67,6 +69,42 @@ static void test_lambdas_and_closures(void **state)
     same("mod.f.__lambda2", "mod.f.__lambda15");
     differ("main.func1a", "main.func2a");
     differ("sha1", "sha2");
+}
+
+/* One lambda: of GCC, where it is inlined, of Clang; and what has it as a parameter. */
+static void test_one_lambda_of_several_compilers(void **state)
+{
+    (void)state;
+    assert_string_equal(normal("fill(Tree&)::{lambda(int)#1}::operator()(int) const"),
+                        "fill::$_::operator()");
+    same("fill(Tree&)::{lambda(int)#1}::operator()(int) const",
+         "fill::(anonymous class)::operator()");
+    same("fill(Tree&)::{lambda(int)#1}::operator()(int) const",
+         "fill(Tree&)::$_0::operator()(int) const");
+    same("fill(Tree&)::'lambda'(int)::operator()(int) const",
+         "fill(Tree&)::'lambda3'(int)::operator()(int)");
+    same("void each<fill(Tree&)::{lambda(int)#1}>(int, fill(Tree&)::{lambda(int)#1}) [clone "
+         ".constprop.0]",
+         "void each<fill(Tree&)::$_0>(int, fill(Tree&)::$_0)");
+    same("auto f(int)::{lambda(auto:1)#1}::operator()<int>(int) const",
+         "f::(anonymous class)::operator()<int>");
+    same("f()::{lambda(int (*)(char))#1}::operator()(int (*)(char)) const",
+         "f::(anonymous class)::operator()");
+    same("A::f(int) const::{lambda()#2}::operator()() const",
+         "A::f::(anonymous class)::operator()");
+    same("f()::{lambda()#1}::operator()() const::{lambda(int)#1}::operator()(int) const",
+         "f::(anonymous class)::operator()::(anonymous class)::operator()");
+    same("f(int)::Local::g(char)", "f::Local::g(char)");
+    /* what tells functions apart stays */
+    differ("f(int)", "f(char)");
+    differ("A::operator()(int)", "A::operator()(char)");
+    differ("each<void (int)>::f", "each<void (char)>::f");
+    assert_string_equal(normal("A::operator()(int) const"), "A::operator()(int)const");
+    assert_string_equal(normal("f(int)::"), "f::");
+    assert_string_equal(normal("{lambda(int"), "{lambda(int");
+    assert_string_equal(normal("'lambda"), "'lambda");
+    assert_string_equal(normal("f("), "f(");
+    assert_string_equal(normal("autopsy()"), "autopsy()");
 }
 
 static void test_rust_and_abi(void **state)
@@ -115,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compiler_suffixes),
         cmocka_unit_test(test_lambdas_and_closures),
+        cmocka_unit_test(test_one_lambda_of_several_compilers),
         cmocka_unit_test(test_rust_and_abi),
         cmocka_unit_test(test_modules),
     };
