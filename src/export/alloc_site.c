@@ -34,6 +34,7 @@ static const char *const prefixes[] = {
     "__rg_realloc",
     "alloc::alloc::",
     "<alloc::alloc::Global as ",
+    "<alloc::alloc::Global>::",
     "std::alloc::",
     "std::sys::alloc::",
     "<std::alloc::System as ",

@@ -110,6 +110,17 @@ void *xrealloc(void *memory, size_t bytes)
     return count_taken(realloc(memory, bytes ? bytes : 1), bytes);
 }
 
+/* gdc's thunks, by which an interface's method is called: "_DTi16_" and the name of the method. */
+static const char *skip_thunk(const char *raw)
+{
+    const char *p = raw + 3;
+    if (strncmp(raw, "_DT", 3) != 0)
+        return raw;
+    p += *p == 'i' || *p == 'n';
+    size_t digits = strspn(p, "0123456789");
+    return digits && strncmp(p + digits, "_D", 2) == 0 ? p + digits : raw;
+}
+
 static bool demangle_d(Demangling *d)
 {
     static _Atomic size_t left_bytes;
@@ -117,7 +128,7 @@ static bool demangle_d(Demangling *d)
         return false;
     current = d;
     if (setjmp(d->stop) == 0)
-        d->text = dlang_demangle(d->raw, OPTIONS);
+        d->text = dlang_demangle(skip_thunk(d->raw), OPTIONS);
     else
         left_bytes += d->taken_bytes;
     current = NULL;

@@ -70,6 +70,11 @@ static const struct {
     {"_Dmain", "D main"},
     {"_D8shapes_d7pastureFiZi", "shapes_d.pasture(int)"},
     {"_D8shapes_d__T6MeadowTiZQk5grazeMFNaNbNiNfiZi", "shapes_d.Meadow!(int).Meadow.graze(int)"},
+    {"_DTi16_D3std11concurrency14FiberScheduler5spawnMFNbDFZvZv", /* a thunk of gdc, by c++filt */
+     "std.concurrency.FiberScheduler.spawn(void() delegate)"},
+    {"_DTi_D1aFZv", NULL},
+    {"_DTi16_", NULL},
+    {"_DT", NULL},
 };
 
 static void test_names(void **state)

@@ -173,6 +173,8 @@ static void test_alloc_site(void **state)
     assert_true(alloc_site_is_plumbing("operator new(unsigned long)"));
     assert_true(alloc_site_is_plumbing("std::allocator_traits<std::allocator<int> >::allocate(x)"));
     assert_true(alloc_site_is_plumbing("alloc::alloc::Global::alloc_impl"));
+    assert_true(alloc_site_is_plumbing("<alloc::alloc::Global>::alloc_impl_runtime")); /* 1.95 */
+    assert_false(alloc_site_is_plumbing("<alloc::vec::Vec<u8>>::with_capacity_in"));
     assert_false(alloc_site_is_plumbing("std::vector<int>::push_back"));
     assert_false(alloc_site_is_plumbing("operator newish(int)"));
     const uint32_t only[] = {0};
