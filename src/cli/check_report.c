@@ -135,8 +135,23 @@ const char *check_value_words(const CheckResult *result)
 /* ---- text
  * --------------------------------------------------------------------------------------------- */
 
+/* Name and place of a frame on one line of the terminal. */
+static void write_frame(const CheckFrame *frame, unsigned width, FILE *out)
+{
+    enum { INDENT = 10, LEAST = 30 };
+    char place[128] = "";
+    if (frame->file)
+        snprintf(place, sizeof place, "  %s:%u", name_base(frame->file), frame->line);
+    size_t taken = INDENT + strlen(place);
+    fprintf(out, "%*s", INDENT, "");
+    term_write_name(out, frame->function, width > taken + LEAST ? width - (unsigned)taken : LEAST);
+    term_write_clean(out, place);
+    fputc('\n', out);
+}
+
 static void write_stack(const CheckResult *result, const CheckStack *stack, FILE *out)
 {
+    unsigned width = term_width(fileno(out));
     char value[NUMBER_BYTES], change[NUMBER_BYTES];
     fprintf(out, "      %s%s", amount(value, result->limit, stack->value),
             check_value_words(result));
@@ -144,17 +159,8 @@ static void write_stack(const CheckResult *result, const CheckStack *stack, FILE
         fprintf(out, ", %s more than in the baseline",
                 amount(change, result->limit, stack->change));
     fputc('\n', out);
-    for (size_t f = 0; f < stack->frame_count; f++) {
-        const CheckFrame *frame = &stack->frames[f];
-        fprintf(out, "%10s", "");
-        term_write_name(out, frame->function, 50);
-        if (frame->file) {
-            fputs("  ", out);
-            term_write_clean(out, name_base(frame->file));
-            fprintf(out, ":%u", frame->line);
-        }
-        fputc('\n', out);
-    }
+    for (size_t f = 0; f < stack->frame_count; f++)
+        write_frame(&stack->frames[f], width, out);
     size_t left = stack->depth - stack->frame_count;
     if (left > 0)
         fprintf(out, "%10s%s %zu more caller%s\n", "", term_has_utf8() ? "⋮" : "...", left,
@@ -169,7 +175,10 @@ static int write_result(const CheckResult *result, FILE *out)
     char *sentence = check_sentence(result);
     if (!sentence)
         return -ENOMEM;
-    fprintf(out, "%s  ", words[result->verdict]);
+    static const char *const colors[CHECK_VERDICTS] = {"\033[32m", "\033[1;31m", "\033[33m"};
+    bool color = term_has_color(fileno(out));
+    fprintf(out, "%s%s%s  ", color ? colors[result->verdict] : "", words[result->verdict],
+            color ? "\033[0m" : "");
     term_write_clean(out, sentence);
     fputc('\n', out);
     free(sentence);

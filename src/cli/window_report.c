@@ -202,11 +202,12 @@ static void write_path(const View *view, const Group *group, FILE *out)
         const Label *label = labels_get(view->labels, path[i]);
         fprintf(out, "%*s", COLUMN, "");
         term_write_name(out, label->function, room);
-        if (label->file && label->line) {
+        if (label->file) {
             fputs("  ", out);
             term_write_clean(out, name_base(label->file));
-            fprintf(out, ":%u", label->line);
         }
+        if (label->file && label->line)
+            fprintf(out, ":%u", label->line);
         fputc('\n', out);
     }
     if (last < depth)

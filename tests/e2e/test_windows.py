@@ -588,6 +588,16 @@ class Check(unittest.TestCase):
         _, error = memhawk("check", self.path, "--budget", self.budget("[parse]\n"), expect=2)
         self.assertIn("budget.toml:1: section \"parse\" has no limit", error)
 
+    def test_lines_fit_a_terminal(self):
+        source = os.path.join(WORK, "quite_a_long_name_of_a_file.cc")
+        shutil.copy(os.path.join(SOURCES, "lambdas.cc"), source)
+        path = profile(build(source, "long_lines", "g++", ("-O0",)))[1]
+        out, _ = memhawk("check", path, "--window", "parse", "--max-bytes", "1", expect=1)
+        self.assertIn("quite_a_long_name_of_a_file.cc:", out)
+        self.assertLessEqual(max(len(line) for line in out.splitlines()), 80, out)
+        out, _ = memhawk("report", path, "--window", "parse", "--per-iteration")
+        self.assertIn("  quite_a_long_name_of_a_file.cc\n", out)
+
     def test_peak_of_a_window_says_what_its_stacks_are(self):
         out, _ = memhawk("check", self.path, "--window", "parse", "--max-peak", "3", expect=1)
         self.assertIn("      512 B allocated in the iteration\n", out)
