@@ -154,29 +154,31 @@ static void note_print(TextTree *t, const char *branch, const char *format, ...)
     fputc('\n', t->out);
 }
 
-static bool same_values(const TreeNode *a, const TreeNode *b)
+/* In the figures that are shown. */
+static bool same_values(const TextTree *t, const TreeNode *a, const TreeNode *b)
 {
-    return memcmp(&a->values[0], &b->values[0], sizeof(a->values[0])) == 0;
+    const int64_t *x = a->values[0].v, *y = b->values[0].v;
+    return x[t->metric] == y[t->metric] && x[t->bytes] == y[t->bytes] && x[t->count] == y[t->count];
 }
 
 /* The only child of a node if it has all of its value, else 0. */
-static uint32_t chain_next(const Tree *tree, uint32_t node)
+static uint32_t chain_next(const TextTree *t, uint32_t node)
 {
-    const TreeNode *n = &tree->nodes[node];
-    if (node + 1 >= n->end || tree->nodes[node + 1].end != n->end)
+    const TreeNode *n = &t->tree->nodes[node];
+    if (node + 1 >= n->end || t->tree->nodes[node + 1].end != n->end)
         return 0;
-    return same_values(n, &tree->nodes[node + 1]) ? node + 1 : 0;
+    return same_values(t, n, &t->tree->nodes[node + 1]) ? node + 1 : 0;
 }
 
 /* Prints the unbranched path below a node; returns where it ends. */
 static uint32_t chain_print(TextTree *t, uint32_t node)
 {
     size_t length = 0, i = 0;
-    for (uint32_t n = chain_next(t->tree, node); n; n = chain_next(t->tree, n))
+    for (uint32_t n = chain_next(t, node); n; n = chain_next(t, n))
         length++;
     bool cut = !t->view->full && length > CHAIN_HEAD + CHAIN_TAIL + 1;
     uint32_t last = node;
-    for (uint32_t n = chain_next(t->tree, node); n; n = chain_next(t->tree, n), i++) {
+    for (uint32_t n = chain_next(t, node); n; n = chain_next(t, n), i++) {
         last = n;
         if (cut && i == CHAIN_HEAD)
             note_print(t, "", "%s %zu more frames", pick(t, "\xe2\x8b\xae", ":"),
@@ -285,35 +287,50 @@ static void columns_choose(TextTree *t)
  * In a profile with millions of frames the tree is cut where it is under a thousandth of the whole:
  * nothing under a hundredth is branched to. 0: no cutting.
  */
-static int64_t cut_choose(const View *view, const TreeRow *rows)
+static int64_t cut_choose(const TreeRow *rows, size_t count, Metric metric)
 {
     size_t frames = 0;
     int64_t whole = 0;
-    for (size_t i = 0; i < view->stack_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         frames += rows[i].depth;
-        whole += rows[i].values[0]->v[view->metric];
+        whole += rows[i].values[0]->v[metric];
     }
     return frames > MANY_FRAMES ? whole / 1000 : 0;
+}
+
+/* A tree of the rows that have a figure to show: the others would only branch it. */
+static int shown_tree_build(const TextTree *t, const TreeRow *rows, Tree *ret_tree)
+{
+    const View *view = t->view;
+    size_t count = 0;
+    TreeRow *shown = malloc((view->stack_count + 1) * sizeof(*shown));
+    if (!shown)
+        return -ENOMEM;
+    for (size_t i = 0; i < view->stack_count; i++) {
+        const int64_t *v = rows[i].values[0]->v;
+        if (v[t->metric] || v[t->bytes] || v[t->count])
+            shown[count++] = rows[i];
+    }
+    int r = tree_build(shown, count,
+                       &(TreeOptions){.leaf_first = !view->inverted,
+                                      .collapse = view->collapse,
+                                      .cut_below = cut_choose(shown, count, view->metric),
+                                      .metric = view->metric},
+                       ret_tree);
+    free(shown);
+    return r;
 }
 
 static int section_write(const View *view, const TreeRow *rows, FILE *out)
 {
     Tree tree = {0};
-    int r = tree_build(rows, view->stack_count,
-                       &(TreeOptions){.leaf_first = !view->inverted,
-                                      .collapse = view->collapse,
-                                      .cut_below = cut_choose(view, rows),
-                                      .metric = view->metric},
-                       &tree);
+    TextTree t = {.view = view, .tree = &tree, .out = out, .metric = view->metric};
+    columns_choose(&t);
+    int r = shown_tree_build(&t, rows, &tree);
     if (r < 0)
         return r;
     tree_accumulate(&tree);
-    TextTree t = {.view = view,
-                  .tree = &tree,
-                  .out = out,
-                  .metric = view->metric,
-                  .whole = tree.nodes[0].values[0].v[view->metric]};
-    columns_choose(&t);
+    t.whole = tree.nodes[0].values[0].v[view->metric];
     if (!name_append(&t.prefix, "", 0)) {
         t.error = -ENOMEM;
     } else if (t.whole <= 0) {

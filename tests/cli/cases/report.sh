@@ -47,6 +47,26 @@ for time in 0.99 1 1.53 1.52 124.9 125; do
 done
 r --from 1 --to 1.53 late
 s 'for time in 1 3; do memhawk report -f html --at $time late | grep -o "at [0-9.]* s.* s .* pid" | sort -u; done'
+echo "--- a path whose blocks are all freed does not branch the tree of those that live"
+cat >freed.txt <<'END'
+=== ProcessInfo
+processShortName: "freed"
+pid: 7
+startTimestamp: 1700000000000000000
+=== Snapshot
+timestamp: 1700000001000000000
+changed { traceId: 1 actual { size: 1000 active: 1 totalCount: 1 totalBytes: 1000 } }
+changed { traceId: 2 actual { size: 0 active: 0 totalCount: 5 totalBytes: 5000 } }
+stacktraces { traceId: 1 ptrId: 1 ptrId: 2 ptrId: 3 }
+stacktraces { traceId: 2 ptrId: 1 ptrId: 2 ptrId: 4 }
+ptrIds { ptrId: 1 ptrAddr: 0x11 }
+ptrIds { ptrId: 2 ptrAddr: 0x21 }
+ptrIds { ptrId: 3 ptrAddr: 0x31 }
+ptrIds { ptrId: 4 ptrAddr: 0x41 }
+END
+python3 "$SOURCE_ROOT/tests/make_profile.py" freed.txt freed
+r --at end freed
+r -m total-bytes freed
 for metric in live-bytes live-count total-bytes total-count temporary overhead; do
     r -m $metric --at end published
 done
