@@ -5,7 +5,7 @@
 
 import type uPlot from 'uplot';
 import type { Unit } from '../api';
-import { chartOptions, timeAxis, valueAxis } from '../timeline/axes';
+import { chartOptions, drawTimeLabels, timeAxis, valueAxis } from '../timeline/axes';
 import { dark, palette, seriesColor, withAlpha } from '../theme';
 
 export interface LayerLook {
@@ -68,6 +68,10 @@ export function functionsChart(
                   series: [i + 2, i + 1] as uPlot.Band.Bounds,
               }))
             : [],
-        hooks: { setCursor: [hooks.cursor], draw: [hooks.draw] },
+        hooks: {
+            setCursor: [hooks.cursor],
+            drawAxes: [drawTimeLabels],
+            draw: [hooks.draw],
+        },
     };
 }

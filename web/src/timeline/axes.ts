@@ -98,8 +98,14 @@ export function shortBytes(value: number): string {
     return `${Math.round(rest * 100) / 100}\u202f${units[unit]}`;
 }
 
-const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
+const FONT_FACE = 'px system-ui, "DejaVu Sans", sans-serif';
+const FONT = `11${FONT_FACE}`;
 const AXIS_WIDTH = 62;
+const AXIS_HEIGHT = 26;
+const AXIS_GAP = 4;
+const TICK_SPACE = 72;
+/** A little more than a digit of the font is wide. */
+const DIGIT = 7.2;
 
 function axis(): uPlot.Axis {
     return {
@@ -110,16 +116,57 @@ function axis(): uPlot.Axis {
     };
 }
 
+interface Tick {
+    value: number;
+    text: string;
+}
+
+/** What the time axis of a chart says, for drawTimeLabels(). */
+const timeTicks = new WeakMap<uPlot, Tick[]>();
+
+/** Room for a label of an axis from MIN to MAX that is WIDTH pixels long. */
+export function tickSpace(min: number, max: number, width: number): number {
+    const close = Math.max(((max - min) * TICK_SPACE) / Math.max(width, 1), 1e-6);
+    const step = TIME_STEPS.find((one) => one >= close) ?? close;
+    return Math.max(TICK_SPACE, tick(max, step).length * DIGIT + 10);
+}
+
 export function timeAxis(show = true): uPlot.Axis {
     return {
         ...axis(),
         show,
         incrs: TIME_STEPS,
-        space: 72,
-        size: 26,
-        gap: 4,
-        values: (_u, splits, _axis, _space, step) => splits.map((value) => tick(value, step)),
+        space: (_u, _axis, min, max, width) => tickSpace(min, max, width),
+        size: AXIS_HEIGHT,
+        gap: AXIS_GAP,
+        // uPlot centres each label on its tick, and cuts the last one at the edge: see below.
+        values: (u, splits, _axis, _space, step) => {
+            timeTicks.set(u, splits.map((value) => ({ value, text: tick(value, step) })));
+            return splits.map(() => null);
+        },
     };
+}
+
+/** The labels of the time axis, below their ticks as far as the chart's edges allow. */
+export function drawTimeLabels(u: uPlot): void {
+    if (u.axes[0]?.show === false) {
+        return;
+    }
+    const c = u.ctx;
+    const scale = devicePixelRatio;
+    c.save();
+    c.font = `${11 * scale}${FONT_FACE}`;
+    c.fillStyle = palette.peek().faint;
+    c.textAlign = 'left';
+    c.textBaseline = 'top';
+    for (const { value, text } of timeTicks.get(u) ?? []) {
+        const width = c.measureText(text).width;
+        const left = u.valToPos(value, 'x', true) - width / 2;
+        const room = c.canvas.width - width - scale;
+        const y = u.bbox.top + u.bbox.height + AXIS_GAP * scale;
+        c.fillText(text, Math.max(Math.min(left, room), 0), y);
+    }
+    c.restore();
 }
 
 export function valueAxis(unit: 'bytes' | 'count', space = 34): uPlot.Axis {

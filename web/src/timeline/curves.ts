@@ -7,7 +7,7 @@ import uPlot from 'uplot';
 import type { Chart } from '../route';
 import { palette, withAlpha } from '../theme';
 import type { Palette } from '../theme';
-import { chartOptions, timeAxis, valueAxis } from './axes';
+import { chartOptions, drawTimeLabels, timeAxis, valueAxis } from './axes';
 import { rates } from './columns';
 import type { Columns } from './columns';
 import { LABEL_HEIGHT } from './overlay';
@@ -52,6 +52,7 @@ function withHooks(
         ...options,
         cursor: { ...options.cursor, sync: { key: SYNC }, points: { size: 6 } },
         hooks: {
+            drawAxes: [drawTimeLabels],
             draw: [hooks.draw],
             setCursor: [(u) => hooks.cursor(u.cursor.idx ?? null)],
         },
