@@ -188,19 +188,11 @@ static void write_side(const DiffView *view, DiffSide side, FILE *out)
     fputc('\n', out);
 }
 
-/* An iteration has no "ever". */
-static const char *window_words(Metric metric)
-{
-    return metric == METRIC_TOTAL_COUNT   ? "allocations"
-           : metric == METRIC_TOTAL_BYTES ? "bytes allocated"
-                                          : metric_words(metric);
-}
-
 static void write_head(const DiffView *view, FILE *out)
 {
     const ProfileWindow *window = compare_source(view->compare, DIFF_AFTER)->window;
     fprintf(out, "%s%s", view->color ? "\033[1m" : "",
-            window ? window_words(view->metric) : metric_words(view->metric));
+            window ? metric_words_of_window(view->metric) : metric_words(view->metric));
     if (window) {
         fputs(" per iteration of window ", out);
         term_write_name(out, window->name, view->width / 2);

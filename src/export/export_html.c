@@ -257,11 +257,11 @@ static char *view_subtitle(const View *view)
     number_duration(to, view->at_ns > first ? view->at_ns - first : 0);
     number_duration(from, view->from_ns > first ? view->from_ns - first : 0);
     char *moment = NULL, *as_of = as_of_text(view);
-    int n = view->window     ? asprintf(&moment, "window %s, %s iteration%s", view->window->name,
-                                        number_count(from, (int64_t)view->window->iterations),
-                                    view->window->iterations == 1 ? "" : "s")
+    char *window = view->window ? window_text(view->window) : NULL;
+    int n = view->window     ? asprintf(&moment, "%s", window ? window : "the window")
             : view->interval ? asprintf(&moment, "from %s to %s", from, to)
                              : asprintf(&moment, "at %s%s", moment_words(view), to);
+    free(window);
     if (n >= 0 &&
         asprintf(&text, "%s%s%s%s%s \xc2\xb7 pid %u%s%s \xc2\xb7 ran %s, %s", moment,
                  as_of ? " " : "", as_of ? as_of : "", view->filter ? " \xc2\xb7 filter " : "",

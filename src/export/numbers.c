@@ -100,6 +100,13 @@ const char *metric_words(Metric metric)
     return metric < METRIC_MAX ? words[metric] : "";
 }
 
+const char *metric_words_of_window(Metric metric)
+{
+    return metric == METRIC_TOTAL_COUNT   ? "allocations"
+           : metric == METRIC_TOTAL_BYTES ? "bytes allocated"
+                                          : metric_words(metric);
+}
+
 const char *number_metric(char buffer[NUMBER_BYTES], Metric metric, int64_t value)
 {
     return metric_is_bytes(metric) ? number_bytes(buffer, value) : number_count(buffer, value);

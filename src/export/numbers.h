@@ -29,5 +29,7 @@ const char *number_duration(char buffer[NUMBER_BYTES], uint64_t ns);
 bool metric_is_bytes(Metric metric);
 /* "live bytes" */
 const char *metric_words(Metric metric);
+/* The same of a window, where nothing is "ever". */
+const char *metric_words_of_window(Metric metric);
 /* Bytes or count, as the metric has it. */
 const char *number_metric(char buffer[NUMBER_BYTES], Metric metric, int64_t value);

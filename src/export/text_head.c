@@ -14,6 +14,7 @@
 
 #include "export/names.h"
 #include "export/numbers.h"
+#include "profile/window_stats.h"
 
 char *losses_text(const Profile *profile)
 {
@@ -253,6 +254,18 @@ static void as_of_write(const View *view, FILE *out)
     free(text);
 }
 
+char *window_text(const ProfileWindow *window)
+{
+    char count[NUMBER_BYTES], left[NUMBER_BYTES], *text = NULL;
+    uint64_t unfinished = window_unfinished(window);
+    int n = asprintf(&text, "window %s, %s iteration%s%s%s%s", window->name,
+                     number_count(count, (int64_t)window->iterations),
+                     window->iterations == 1 ? "" : "s", unfinished ? ", " : "",
+                     unfinished ? number_count(left, (int64_t)unfinished) : "",
+                     unfinished ? " unfinished" : "");
+    return n < 0 ? NULL : text;
+}
+
 void text_heading_write(const View *view, bool removed, FILE *out)
 {
     char sum[NUMBER_BYTES], from[NUMBER_BYTES], to[NUMBER_BYTES], *line = NULL;
@@ -268,17 +281,17 @@ void text_heading_write(const View *view, bool removed, FILE *out)
     number_count(count, (int64_t)stacks);
     const char *s = stacks == 1 ? "" : "s";
     char words[64];
-    snprintf(words, sizeof(words), "%s", metric_words(view->metric));
+    snprintf(words, sizeof(words), "%s",
+             view->window ? metric_words_of_window(view->metric) : metric_words(view->metric));
     words[0] = (char)toupper((unsigned char)words[0]);
-    char iterations[NUMBER_BYTES];
-    const ProfileWindow *window = view->window;
-    int n = window ? asprintf(&line, "%s in window %s, %s iteration%s: %s, %s stack%s", words,
-                              window->name, number_count(iterations, (int64_t)window->iterations),
-                              window->iterations == 1 ? "" : "s", sum, count, s)
+    char *window = view->window ? window_text(view->window) : NULL;
+    int n = view->window     ? asprintf(&line, "%s in %s: %s, %s stack%s", words,
+                                    window ? window : "the window", sum, count, s)
             : view->interval ? asprintf(&line, "%s %s from %s to %s: %s, %s stack%s", words,
                                         removed ? "removed" : "added", from, to, sum, count, s)
                              : asprintf(&line, "%s at %s%s: %s, %s stack%s", words,
                                         moment_words(view), to, sum, count, s);
+    free(window);
     if (n < 0)
         return;
     line_write(view, line, "\033[1m", out);

@@ -14,6 +14,9 @@ void text_heading_write(const View *view, bool removed, FILE *out);
  */
 const char *moment_words(const View *view);
 
+/* "window parse, 1,000 iterations, 1 unfinished". malloc'd, NULL: no memory. */
+char *window_text(const ProfileWindow *window);
+
 /* Nothing is known between two snapshots: "as of the snapshot at 1.53 s" when that is not the
  * moment that the view is of, else NULL (or when there is no memory). malloc'd. */
 char *as_of_text(const View *view);

@@ -293,6 +293,10 @@ class Misuse(unittest.TestCase):
         self.assertEqual(document["window"]["all"]["max"]["allocations"], 1)
         text, _ = memhawk("report", path, "--window", "cut", "--per-iteration")
         self.assertIn("1 unfinished", text)
+        text, _ = memhawk("report", path, "--window", "cut")
+        self.assertIn("Allocations in window cut, 2 iterations, 1 unfinished: 2, 1 stack\n", text)
+        self.assertIn("window cut, 2 iterations, 1 unfinished",
+                      memhawk("report", path, "--window", "cut", "--format", "html")[0])
 
 
 class OwnMalloc(unittest.TestCase):
