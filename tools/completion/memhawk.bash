@@ -25,7 +25,7 @@ _memhawk_value() {
     case $1 in
     --sort) _memhawk_words "$2" count bytes temporary ;;
     --budget | --baseline) _memhawk_paths f "$2" ;;
-    --at) _memhawk_words "$2" peak end ;;
+    --at) _memhawk_words "$2" peak start end ;;
     --from | --to) _memhawk_words "$2" start end ;;
     --metric | -m)
         _memhawk_words "$2" live-bytes live-count total-bytes total-count temporary overhead
@@ -146,7 +146,28 @@ _memhawk_help() {
     _memhawk_words "$1" run view report info diff check help --help -h
 }
 
+# The shell takes "--format=js" apart at the sign; here it is two words, as "--format js" is.
+_memhawk_join() {
+    local -a joined=()
+    local i word point=$COMP_CWORD plain=
+    for i in "${!COMP_WORDS[@]}"; do
+        word=${COMP_WORDS[i]}
+        [[ $word != -- ]] || plain=1
+        if [[ $word != = || $plain || ${joined[-1]-} != --* ]]; then
+            joined+=("$word")
+        elif ((i == COMP_CWORD)); then
+            joined+=("") # behind the sign
+        fi
+        ((i != COMP_CWORD)) || point=$((${#joined[@]} - 1))
+    done
+    COMP_WORDS=("${joined[@]}")
+    COMP_CWORD=$point
+}
+
 _memhawk() {
+    local -a COMP_WORDS=("${COMP_WORDS[@]}")
+    local COMP_CWORD=$COMP_CWORD
+    _memhawk_join
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then

@@ -79,6 +79,9 @@ def main():
           *sorted(completed(["report", "--metric", ""])), "/",
           *sorted(completed(["run", "--follow", ""])), "/",
           *sorted(completed(["run", "--unwind", ""])))
+    print("behind a sign:", *completed(["report", "--format", "=", "sp"]), "/",
+          *completed(["report", "--metric", "="]), "/", *completed(["run", "--unwind", "=", "c"]), "/",
+          *completed(["report", "--top", "=", "3", "--gran"]))
     with open("x.binpb", "w", encoding="utf-8"), open("x.txt", "w", encoding="utf-8"):
         print("profiles:", *completed(["report", "--top", "3", "x"]))
     print("programs:", "sleep" in completed(["run", "-i", "5", "--", "slee"]),
