@@ -80,7 +80,7 @@ def main():
           *sorted(completed(["run", "--follow", ""])), "/",
           *sorted(completed(["run", "--unwind", ""])))
     print("behind a sign:", *completed(["report", "--format", "=", "sp"]), "/",
-          *completed(["report", "--metric", "="]), "/", *completed(["run", "--unwind", "=", "c"]), "/",
+          *sorted(completed(["report", "--metric", "="])), "/", *completed(["run", "--unwind", "=", "c"]), "/",
           *completed(["report", "--top", "=", "3", "--gran"]))
     with open("x.binpb", "w", encoding="utf-8"), open("x.txt", "w", encoding="utf-8"):
         print("profiles:", *completed(["report", "--top", "3", "x"]))
