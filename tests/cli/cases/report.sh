@@ -107,6 +107,7 @@ s 'memhawk report -f speedscope published 2>/dev/null | python3 -c "
 import json, sys
 print(json.load(sys.stdin)[\"\$schema\"])"'
 s 'memhawk report -f heaptrack published 2>/dev/null | wc -c | grep -c "^[1-9]"'
+s 'memhawk report --debuginfod late 2>&1 >/dev/null | grep URLS; DEBUGINFOD_URLS=http://127.0.0.1:9 memhawk report --debuginfod late 2>&1 >/dev/null | grep -c URLS'
 echo "--- damage and losses are told, and what is good is shown"
 s 'memhawk report v1 2>&1 >/dev/null'
 s 'script -qec "memhawk report v1" /dev/null </dev/null | tr -d "\r" | grep ^memhawk:'
