@@ -373,6 +373,8 @@ class window
 #if defined(__cplusplus) && defined(MEMHAWK_GOOGLE_BENCHMARK)
 #include <benchmark/benchmark.h>
 
+#include <string>
+
 /*
  * Google Benchmark. Define MEMHAWK_GOOGLE_BENCHMARK before this header.
  *
@@ -422,7 +424,7 @@ struct benchmark_tally {
 class benchmark_loop
 {
   public:
-    benchmark_loop(::benchmark::State &state, const char *name) : state_(state), name_(name)
+    benchmark_loop(::benchmark::State &state, const std::string &name) : state_(state), name_(name)
     {
     }
     benchmark_loop(const benchmark_loop &) = delete;
@@ -439,7 +441,7 @@ class benchmark_loop
     class iteration
     {
       public:
-        explicit iteration(benchmark_loop &loop) : loop_(&loop), window_(loop.name_)
+        explicit iteration(benchmark_loop &loop) : loop_(&loop), window_(loop.name_.c_str())
         {
         }
         iteration(iteration &&other) noexcept
@@ -480,7 +482,7 @@ class benchmark_loop
     }
 
     ::benchmark::State &state_;
-    const char *name_;
+    const std::string name_;
     uint64_t allocations_ = 0, bytes_ = 0, temporary_ = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // "This block allocates nothing", as a Catch2 assertion.
 //
-//     c++ -O2 -g -Iinclude examples/windows/catch2/lookup_test.cc -o lookup_test      (Catch2 v2)
+//     cd examples/windows/catch2
+//     c++ -O2 -g -I../../../include lookup_test.cc -o lookup_test      (Catch2 v2)
 //     memhawk run -- ./lookup_test
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>

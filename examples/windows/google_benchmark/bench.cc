@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocations in Google Benchmark's own table, stacks in ours.
 //
-//     c++ -O2 -g -Iinclude examples/windows/google_benchmark/bench.cc -lbenchmark -lpthread -o
-//     bench memhawk run -- ./bench memhawk report memhawk_bench_*.binpb --window split
+//     cd examples/windows/google_benchmark
+//     c++ -O2 -g -I../../../include bench.cc -lbenchmark -lpthread -o bench
+//     memhawk run -- ./bench
+//     memhawk report memhawk_bench_*.binpb --window split
 #define MEMHAWK_GOOGLE_BENCHMARK
 #include <memhawk.h>
 
@@ -45,6 +47,20 @@ static void BM_copy(benchmark::State &state)
     }
 }
 BENCHMARK(BM_copy);
+
+// A window for each argument. The vector grows 1, 2, 4 to 4: 3 allocations; to 64: 7.
+static void BM_grow(benchmark::State &state)
+{
+    memhawk::benchmark_loop loop(state, "grow/" + std::to_string(state.range(0)));
+    for (auto _ : state) {
+        auto iteration = loop.next();
+        std::vector<int> numbers;
+        for (int i = 0; i < state.range(0); i++)
+            numbers.push_back(i);
+        benchmark::DoNotOptimize(numbers.data());
+    }
+}
+BENCHMARK(BM_grow)->Arg(4)->Arg(64);
 
 // Without a loop object: the memory manager measures the whole run, harness included.
 static void BM_plain(benchmark::State &state)

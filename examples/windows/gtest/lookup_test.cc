@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // "This block allocates nothing", as a GoogleTest assertion.
 //
-//     c++ -O2 -g -Iinclude examples/windows/gtest/lookup_test.cc -lgtest -lgtest_main -lpthread -o
-//     lookup_test memhawk run -- ./lookup_test
+//     cd examples/windows/gtest
+//     c++ -O2 -g -I../../../include lookup_test.cc -lgtest -lgtest_main -lpthread -o lookup_test
+//     memhawk run -- ./lookup_test
 #include <gtest/gtest.h>
 #include <memhawk.h> // after gtest.h: failures become test failures
 
