@@ -44,8 +44,11 @@ int session_open(const char *path, const SymbolOptions *options, Session *ret_se
     Session session = {0};
     ProfileError error = {0};
     const char *servers = getenv("DEBUGINFOD_URLS");
-    if (options->debuginfod && !(servers && *servers))
+    static bool told; /* diff opens two */
+    if (options->debuginfod && !(servers && *servers) && !told) {
         cli_warn("--debuginfod: DEBUGINFOD_URLS is not set, so there is no server to ask");
+        told = true;
+    }
     Progress *progress = progress_begin("reading the profile");
     int r = profile_open(path, &session.profile, &error);
     progress_end(progress);

@@ -462,24 +462,39 @@ void writer_snapshot(SnapshotKind kind, EndReason reason, int status)
 
 /* ---- the first record ------------------------------------------------------------------------ */
 
+static void encode_argument(WireBuffer *into, const char *text, size_t length, const char *tail)
+{
+    size_t tail_length = strlen(tail);
+    wire_varint(into, 102 << 3 | 2); /* written out: an argument may be empty */
+    wire_varint(into, length + tail_length);
+    if (!wire_reserve(into, length + tail_length))
+        return;
+    memcpy(into->data + into->bytes, text, length);
+    memcpy(into->data + into->bytes + length, tail, tail_length);
+    into->bytes += length + tail_length;
+}
+
+/* The first 4 KiB; an ellipsis stands for what follows. */
 static void encode_arguments(WireBuffer *into)
 {
-    char text[4096];
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    char text[4096 + 1];
     long fd = sys_call(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     long got = fd < 0 ? fd : sys_read_all((int)fd, text, sizeof(text));
     if (fd >= 0)
         sys_call(SYS_close, fd);
+    bool longer = got == (long)sizeof(text), cut_inside = false;
+    if (longer)
+        got--;
     for (long from = 0; from < got;) {
         const char *zero = memchr(text + from, 0, (size_t)(got - from));
         size_t length = zero ? (size_t)(zero - text - from) : (size_t)(got - from);
-        wire_varint(into, 102 << 3 | 2); /* written out: an argument may be empty */
-        wire_varint(into, length);
-        if (!wire_reserve(into, length))
-            return;
-        memcpy(into->data + into->bytes, text + from, length);
-        into->bytes += length;
+        cut_inside = longer && !zero;
+        encode_argument(into, text + from, length, cut_inside ? ellipsis : "");
         from += (long)length + 1;
     }
+    if (longer && !cut_inside)
+        encode_argument(into, "", 0, ellipsis);
 }
 
 static void encode_process(WireBuffer *into)

@@ -53,6 +53,10 @@ s 'memhawk run -o out5 -- sh -c "./known; : >out5/memhawk_x_1_protobuf.binpb" 2>
 s 'memhawk run -o out6 -- sh -c "exec env sh -c \"exec ./known\"" 2>&1 | sed -n "/Also/,/^$/p" | grep -o "[0-9.]* KiB" | sort -crn && echo by peak'
 s 'memhawk run -o out7 -- sh -c "kill -9 \$\$" 2>&1 | sed 1d'
 s 'memhawk run -o out8 -- sh -c "sleep 3 & sleep 1" 2>&1 | grep -o "sleep.*running"'
+echo "--- of a long command line 4 KiB are kept, which is said"
+s 'memhawk run -q -o args -- /bin/echo $(seq 1 2000) >/dev/null; memhawk info args/*.binpb | grep -o "103[89] .*$"'
+s 'memhawk run -q -o args2 -- /bin/echo $(printf "%04085d" 7) >/dev/null; memhawk info args2/*.binpb | grep -o "0007.*$"'
+s 'memhawk run -q -o args3 -- /bin/echo $(printf "%04085d" 7) 8 >/dev/null; memhawk info args3/*.binpb | grep -o "0007.*$"'
 echo "--- Next is a command for the shell"
 export folder=$'it\'s\n"$x" \\'
 s 'mkdir "$folder"; memhawk run -o "$folder" -- ./known 2>&1 | tail -n 1 >next; cat next; bash -c "$(sed "s/Next: //" next)" 2>&1 | head -1'
