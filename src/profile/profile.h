@@ -80,6 +80,9 @@ const ProfileError *profile_damage_at(const Profile *profile, size_t index);
 size_t profile_damage_count(const Profile *profile);
 
 const char *profile_path(const Profile *profile);
+/* A descriptor of the very file that was opened, whatever its path has now, with a position of its
+ * own; -errno. */
+int profile_reopen(const Profile *profile);
 uint64_t profile_file_bytes(const Profile *profile);   /* read so far */
 uint64_t profile_memory_bytes(const Profile *profile); /* memory that the model takes */
 bool profile_is_ended(const Profile *profile);         /* an end-of-run record was seen */

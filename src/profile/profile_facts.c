@@ -4,6 +4,8 @@
  * which reads the file, and profile_query.c, which computes.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "profile/model.h"
@@ -50,6 +52,14 @@ size_t profile_damage_count(const Profile *profile)
 const char *profile_path(const Profile *profile)
 {
     return profile->path;
+}
+
+int profile_reopen(const Profile *profile)
+{
+    char path[40];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", profile->fd);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
 uint64_t profile_file_bytes(const Profile *profile)

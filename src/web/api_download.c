@@ -2,11 +2,10 @@
 /*
  * /api/v1/download: what `memhawk report` would write, from the same exporters, made in memory; and
  * the profile file itself, which is not: its first bytes are sent from the file, as many as the
- * model has read, so that what arrives ends with a whole record. The path is the hub's, never the
- * request's. No state.
+ * model has read, so that what arrives ends with a whole record. It is the file that the model
+ * reads, not what its path has by now. No state.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,14 +17,17 @@
 #include "web/query.h"
 #include "web/selection.h"
 
-/* The first SIZE bytes of a regular file; NULL with errno. A pipe in its place would hang us. */
-static FILE *open_file(const char *path, uint64_t size)
+/* The file that is followed, though it was removed since, or another one has its path; NULL with
+ * errno: it became shorter than SIZE, or worse. */
+static FILE *open_file(const Profile *profile, uint64_t size)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
+    int fd = profile_reopen(profile);
+    if (fd < 0) {
+        errno = -fd;
         return NULL;
-    bool fits = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size >= size;
+    }
+    bool fits = fstat(fd, &st) == 0 && (uint64_t)st.st_size >= size;
     FILE *file = fits ? fdopen(fd, "r") : NULL;
     if (!file) {
         close(fd);
@@ -37,7 +39,7 @@ static FILE *open_file(const char *path, uint64_t size)
 static int reply_profile(const HubProcess *process, ApiReply *reply)
 {
     uint64_t size = profile_file_bytes(process->profile);
-    FILE *file = open_file(process->path, size);
+    FILE *file = open_file(process->profile, size);
     if (!file)
         return api_fail(reply, 404, "not-found", "%s: %s", process->path, strerror(errno));
     reply->file = file;

@@ -23,7 +23,6 @@ enum {
     CONNECTIONS_MAX = 1064,
     CONNECTIONS_SPARE = 64, /* taken but not yet counted, when we refuse */
     CONNECTION_BYTES = 16 * 1024,
-    IDLE_SECONDS = 60,
     FILES_WANTED = 8192,
     FILES_OF_OTHERS = 256, /* profiles, debug files, our own sockets */
     WORKERS_MIN = 2,
@@ -37,7 +36,7 @@ struct Server {
     Listening listening;
     HttpSite site;
     struct MHD_Daemon *daemon;
-    unsigned connection_limit;
+    unsigned connection_limit, idle_seconds;
     atomic_uint connections;
     char url[400], open_url[400];
 };
@@ -73,6 +72,7 @@ int server_new(const ServerOptions *options, Server **ret_server)
         return -ENOMEM;
     server->listening.fd = -1;
     server->connection_limit = raise_file_limit();
+    server->idle_seconds = options->idle_seconds ? options->idle_seconds : SERVER_IDLE_SECONDS;
     server->site.visited = options->visited;
     server->site.context = options->context;
     int r = listen_open(options->address, options->port, &server->listening);
@@ -147,7 +147,7 @@ int server_start(Server *server, Hub *hub)
         server->listening.fd, MHD_OPTION_NOTIFY_COMPLETED, http_request_completed, &server->site,
         MHD_OPTION_NOTIFY_CONNECTION, count_connection, server, MHD_OPTION_CONNECTION_LIMIT,
         server->connection_limit + CONNECTIONS_SPARE, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+        server->idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (!server->daemon)
         return errno ? -errno : -ENOMEM;

@@ -20,9 +20,14 @@
 
 typedef struct Server Server;
 
+enum { SERVER_IDLE_SECONDS = 60 };
+
 typedef struct ServerOptions {
     const char *address; /* NULL: 127.0.0.1; see listen.h */
     uint16_t port;       /* 0: a free one */
+    /* a connection that says nothing for so long is closed, streams and requests that are being
+     * answered are not; 0: SERVER_IDLE_SECONDS */
+    unsigned idle_seconds;
     /* called, by a thread of the server, for each request with the token; may be NULL */
     void (*visited)(void *context);
     void *context;
