@@ -50,6 +50,8 @@ export interface Process {
     loaded: number;
     damaged: boolean;
     lossy: boolean;
+    /** No file stands at `path` any more. */
+    file_deleted?: boolean;
     sparkline: number[];
 }
 

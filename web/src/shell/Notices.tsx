@@ -6,6 +6,7 @@
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { downloadUrl } from '../api';
 import { count } from '../format';
 import { reconnect } from '../live';
 import { connection, detail, detailError, go, listError, process, processList } from '../state';
@@ -116,6 +117,28 @@ function KilledNotice() {
     ) : null;
 }
 
+/** What is read stays as long as the server, which has the file open. */
+function DeletedNotice() {
+    const p = process.value;
+    if (!p?.file_deleted || connection.value === 'gone') {
+        return null;
+    }
+    return (
+        <Notice id="notice-deleted" tone="warn" lasting>
+            The file of this profile was deleted or moved away: <code class="path">{p.path}</code>.
+            What it held is shown for as long as memhawk view runs, then it is lost.{' '}
+            <a
+                class="link"
+                href={downloadUrl(p.id, {}, 'binpb')}
+                download=""
+                data-testid="save-deleted"
+            >
+                Save a copy
+            </a>
+        </Notice>
+    );
+}
+
 function DamageNotice() {
     const damage = detail.value?.damage ?? [];
     const first = damage[0];
@@ -182,6 +205,7 @@ export function Notices() {
             <ErrorNotice />
             <ReadingNotice />
             <KilledNotice />
+            <DeletedNotice />
             <DamageNotice />
             {warning && (
                 <Notice id="notice-warning" tone="warn">

@@ -30,6 +30,10 @@ function Sparkline({ values }: { values: number[] }) {
     );
 }
 
+function warningOf(p: Process): string {
+    return p.damaged ? 'Damaged file' : p.file_deleted ? 'File deleted' : 'Losses';
+}
+
 interface RowProps {
     row: TreeRow;
     /** Some row of the tree has children. */
@@ -85,8 +89,8 @@ function Row({ row, branches, folded, holds, stop, onFocus, onChoose, onFold }: 
                 <b>{p.name}</b>
                 <small>
                     <i class={`dot ${badge.tone}`} aria-hidden="true" /> {p.pid} · {badge.text}
-                    {(p.damaged || p.lossy) && (
-                        <span class="flag" title={p.damaged ? 'Damaged file' : 'Losses'}>
+                    {(p.damaged || p.lossy || p.file_deleted) && (
+                        <span class="flag" title={warningOf(p)}>
                             {' '}
                             ⚠
                         </span>
