@@ -60,6 +60,9 @@ typedef struct HubProcess {
     uint64_t version;       /* rises with each change of profile or labels */
     uint32_t symbols_done, symbols_all; /* frames */
     bool running;                       /* has not ended, and its process is still there */
+    /* No file has its path any more: what was read stays, and as it is still open, what a running
+     * process goes on to write comes too; it is gone with the hub. A HUB_PROCESSES tells. */
+    bool file_deleted;
     /* Share of the file that has been read, 1: all. Below 1 the profile holds the first part; a
      * HUB_PROCESSES comes when it is whole. */
     double loaded;

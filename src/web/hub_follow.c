@@ -4,12 +4,13 @@
  *
  * inotify on the folders, and on each file that was named itself, says where to look; once a second
  * everything is looked at, for file systems without inotify, lost events, and processes that were
- * killed. A look costs two stat() and what is new. Large files are read in slices, all of them in
+ * killed. A look costs three stat() and what is new. Large files are read in slices, all of them in
  * turn, so that none of them holds up a live one and no lock is held for long: when somebody else
  * has an entry's lock, the follower goes on with others and comes back.
  *
  * Events are sent after the lock is dropped. A file that was replaced or became shorter keeps its
- * model; what stands at its path now is a new entry.
+ * model; what stands at its path now is a new entry. One that was removed or moved away is followed
+ * on, since it is open, and marked.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,8 +34,10 @@
 
 enum { REFUSALS_MAX = 5, RETRY_MS = 2 };
 
-#define FOLDER_EVENTS (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_ONLYDIR)
-#define FILE_EVENTS   (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
+#define GONE_EVENTS (IN_DELETE | IN_MOVED_FROM)
+#define FOLDER_EVENTS                                                                              \
+    (IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_CLOSE_WRITE | IN_ONLYDIR | GONE_EVENTS)
+#define FILE_EVENTS (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
 
 /* What an entry's look found, to be told when its lock is free. */
 typedef struct News {
@@ -220,6 +223,20 @@ static void read_more(HubEntry *entry, uint64_t slice_ns, News *news)
     entry->dirty |= left_bytes > 0;
 }
 
+/* Whether its path has no file; another file there is not its own, which read_more() has seen. */
+static void see_file(HubEntry *entry, News *news)
+{
+    HubProcess *process = &entry->pub;
+    struct stat st;
+    bool deleted =
+        !entry->stale && stat(process->path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+    if (deleted == process->file_deleted)
+        return;
+    process->file_deleted = deleted;
+    process->version++;
+    news->processes = true;
+}
+
 static void see_liveness(HubEntry *entry, News *news)
 {
     HubProcess *process = &entry->pub;
@@ -250,8 +267,10 @@ static bool look(Hub *hub, HubEntry *entry, uint64_t slice_ns, bool poll)
     entry->dirty = false;
     if (!entry->opened)
         try_open(hub, entry, &news);
-    if (entry->opened)
+    if (entry->opened) {
         read_more(entry, slice_ns, &news);
+        see_file(entry, &news);
+    }
     if (entry->opened && poll)
         see_liveness(entry, &news);
     fair_lock_drop(&entry->lock);
@@ -267,18 +286,21 @@ static bool is_profile_name(const char *name)
     return length > 6 && strcmp(name + length - 6, ".binpb") == 0;
 }
 
-/* A file in one of the folders: new if it was not known. */
-static void note_file(Hub *hub, const char *folder, const char *name, bool changed)
+/* What happened to a file in one of the folders. */
+typedef enum Note { NOTE_THERE, NOTE_CHANGED, NOTE_GONE } Note;
+
+/* It is new if it was not known, and is there. */
+static void note_file(Hub *hub, const char *folder, const char *name, Note note)
 {
     char *path = NULL;
     HubEntry *entry;
     if (!is_profile_name(name) || asprintf(&path, "%s/%s", folder, name) < 0)
         return;
     entry = hub_entry_of(hub, path);
-    if (!entry)
-        hub_entry_add(hub, path);
-    else if (changed)
+    if (entry && note != NOTE_THERE)
         entry->dirty = true;
+    else if (!entry && note != NOTE_GONE)
+        hub_entry_add(hub, path);
     free(path);
 }
 
@@ -287,7 +309,7 @@ static void scan_folder(Hub *hub, const char *folder)
     DIR *dir = opendir(folder);
     const struct dirent *item;
     while (dir && (item = readdir(dir)))
-        note_file(hub, folder, item->d_name, false);
+        note_file(hub, folder, item->d_name, NOTE_THERE);
     if (dir)
         closedir(dir);
 }
@@ -329,7 +351,8 @@ static bool take_event(Hub *hub, const struct inotify_event *event)
         else if (!watch->folder)
             take_file_event(hub, watch, event->mask);
         else if (event->len)
-            note_file(hub, watch->path, event->name, true);
+            note_file(hub, watch->path, event->name,
+                      event->mask & GONE_EVENTS ? NOTE_GONE : NOTE_CHANGED);
     }
     return event->mask & IN_Q_OVERFLOW;
 }

@@ -170,6 +170,7 @@ json_t *process_json(const HubProcess *process, uint32_t parent_id)
     json_object_set_new(object, "snapshots", json_integer((json_int_t)count));
     json_object_set_new(object, "loaded", json_real(process->loaded));
     json_object_set_new(object, "damaged", json_boolean(profile_damage(profile) != NULL));
+    json_object_set_new(object, "file_deleted", json_boolean(process->file_deleted));
     json_object_set_new(object, "lossy", json_boolean(json_object_size(losses) > 0));
     json_object_set_new(object, "sparkline", sparkline(profile));
     json_decref(losses);

@@ -184,6 +184,15 @@ static size_t snapshots_of(Hub *hub, uint32_t id)
     return count;
 }
 
+static bool is_deleted(Hub *hub, uint32_t id)
+{
+    HubProcess *process = hub_acquire(hub, id);
+    assert_non_null(process);
+    bool deleted = process->file_deleted;
+    hub_release(hub, process);
+    return deleted;
+}
+
 static int64_t live_of(Hub *hub, uint32_t id)
 {
     HubProcess *process = hub_acquire(hub, id);
@@ -192,6 +201,17 @@ static int64_t live_of(Hub *hub, uint32_t id)
     int64_t live = profile_snapshot(process->profile, count - 1)->total.v[METRIC_LIVE_BYTES];
     hub_release(hub, process);
     return live;
+}
+
+/* Until the hub has COUNT processes, and the last of them that many live bytes. */
+static void wait_live(Hub *hub, uint32_t count, int64_t bytes)
+{
+    for (int i = 0; i < 2000; i++) {
+        if (listed(hub) >= count && snapshots_of(hub, count) && live_of(hub, count) == bytes)
+            return;
+        usleep(10000);
+    }
+    fail_msg("%zu processes, %u wanted", listed(hub), count);
 }
 
 /* ---- growing -------------------------------------------------------------------------------- */
@@ -328,11 +348,9 @@ static void test_replaced(void **state)
     assert_int_equal(rename(other, path), 0);
     assert_int_equal(wait_event(HUB_TROUBLE, 1), 1);
     assert_non_null(strstr(events.message, "another file"));
-    for (int i = 0; i < 2000 && listed(hub) < 2; i++)
-        usleep(10000);
+    wait_live(hub, 2, 20);
     assert_int_equal(listed(hub), 2);
     assert_int_equal(live_of(hub, 1), 10); /* stays readable */
-    assert_int_equal(live_of(hub, 2), 20);
     HubProcess *process = hub_acquire(hub, 1);
     assert_non_null(process->message);
     hub_release(hub, process);
@@ -349,9 +367,7 @@ static void test_replaced(void **state)
     put(path, PROCESS);
     put(path, FIRST);
     put(path, END);
-    for (int i = 0; i < 2000 && listed(hub) < 3; i++)
-        usleep(10000);
-    assert_int_equal(live_of(hub, 3), 40);
+    wait_live(hub, 3, 40);
     hub_free(hub);
     unlink(path);
 }
@@ -364,20 +380,59 @@ static void test_removed(void **state)
     put(path, FIRST);
     Hub *hub = hub_of(folder);
     assert_int_equal(listed(hub), 1);
+    assert_false(is_deleted(hub, 1));
+    unsigned lists = events_so_far(HUB_PROCESSES);
+    FILE *writer = fopen(path, "ab"); /* goes on when nothing has that name any more */
+    uint64_t removed = clock_monotonic_ns();
     assert_int_equal(unlink(path), 0);
-    usleep(QUIET_MS * 1000);
+    wait_event(HUB_PROCESSES, lists + 1);
+    assert_true(clock_monotonic_ns() - removed < 900 * MS); /* not by the poll of each second */
+    assert_true(is_deleted(hub, 1));
     assert_int_equal(listed(hub), 1);
     assert_int_equal(live_of(hub, 1), 10);
+    assert_int_equal(fwrite(records[SECOND].bytes, 1, records[SECOND].size, writer),
+                     records[SECOND].size);
+    assert_int_equal(fclose(writer), 0);
+    wait_live(hub, 1, 20);
+    assert_true(is_deleted(hub, 1));
+    assert_int_equal(events_so_far(HUB_PROCESSES), lists + 1); /* told once */
     assert_int_equal(events_so_far(HUB_TROUBLE), 0);
     /* another run under the same name */
     put(path, PROCESS);
     put(path, FIRST);
     put(path, SECOND);
-    for (int i = 0; i < 2000 && listed(hub) < 2; i++)
-        usleep(10000);
-    assert_int_equal(live_of(hub, 2), 20);
+    wait_live(hub, 2, 20);
+    assert_false(is_deleted(hub, 1)); /* replaced: there is a message */
+    assert_false(is_deleted(hub, 2));
     hub_free(hub);
     unlink(path);
+}
+
+/* Moved away and back, a file named itself and one in a folder. */
+static void test_moved(void **state)
+{
+    (void)state;
+    for (int in_folder = 0; in_folder < 2; in_folder++) {
+        const char *path = path_of("moved.binpb"), *away = path_of("moved.away");
+        put(path, PROCESS);
+        put(path, FIRST);
+        Hub *hub = hub_of(in_folder ? folder : path);
+        for (int turn = 0; turn < 2; turn++) {
+            unsigned lists = events_so_far(HUB_PROCESSES);
+            assert_int_equal(rename(path, away), 0);
+            wait_event(HUB_PROCESSES, lists + 1);
+            assert_true(is_deleted(hub, 1));
+            assert_int_equal(rename(away, path), 0);
+            wait_event(HUB_PROCESSES, lists + 2);
+            assert_false(is_deleted(hub, 1));
+        }
+        put(path, SECOND);
+        wait_live(hub, 1, 20);
+        assert_int_equal(listed(hub), 1);
+        assert_int_equal(events_so_far(HUB_TROUBLE), 0);
+        hub_free(hub);
+        unlink(path);
+    }
 }
 
 static void test_damage(void **state)
@@ -673,12 +728,12 @@ int main(void)
     pthread_mutex_init(&events.lock, NULL);
     pthread_cond_init(&events.more, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grows),     cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_appears),   cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_removed),   cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_200_files), cmocka_unit_test(test_names_come),
-        cmocka_unit_test(test_killed),    cmocka_unit_test(test_fair_lock),
-        cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_grows),      cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_appears),    cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_removed),    cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_damage),     cmocka_unit_test(test_200_files),
+        cmocka_unit_test(test_names_come), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_fair_lock),  cmocka_unit_test(test_readers),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
