@@ -20,13 +20,15 @@
 #include "export/text_head.h"
 
 enum {
-    FIGURE_COLUMNS = 30, /* share, bytes, count and the gaps */
+    FIGURE_COLUMNS = 30,        /* share, bytes, count and the gaps */
+    NARROW_FIGURE_COLUMNS = 20, /* without the count; names then without their place */
+    NARROW_WIDTH = 68,          /* as the head has it */
     DEFAULT_TOP = 10,
     ALWAYS_ROOTS = 5,
     MAX_CHILDREN = 12,
     CHAIN_HEAD = 12, /* frames of an unbranched path that are shown unless `full` */
     CHAIN_TAIL = 2,
-    MIN_NAME_COLUMNS = 20,
+    MIN_NAME_COLUMNS = 8,
     MANY_FRAMES = 1000000,
 };
 
@@ -45,17 +47,29 @@ static const char *pick(const TextTree *t, const char *unicode, const char *asci
     return t->view->ascii ? ascii : unicode;
 }
 
+static bool is_narrow(const TextTree *t)
+{
+    return t->view->width < NARROW_WIDTH;
+}
+
+static unsigned figure_columns(const TextTree *t)
+{
+    return is_narrow(t) ? NARROW_FIGURE_COLUMNS : FIGURE_COLUMNS;
+}
+
 static void figures_print(TextTree *t, const TreeNode *node)
 {
     char share[NUMBER_BYTES], bytes[NUMBER_BYTES], count[NUMBER_BYTES];
     if (!node) {
-        fprintf(t->out, "%*s", FIGURE_COLUMNS, "");
+        fprintf(t->out, "%*s", (int)figure_columns(t), "");
         return;
     }
-    fprintf(t->out, "%7s %10s %9s  ", number_percent(share, node->values[0].v[t->metric], t->whole),
+    fprintf(t->out, "%7s %10s", number_percent(share, node->values[0].v[t->metric], t->whole),
             metric_is_bytes(t->bytes) ? number_bytes(bytes, node->values[0].v[t->bytes])
-                                      : number_count_short(bytes, node->values[0].v[t->bytes], 10),
-            number_count_short(count, node->values[0].v[t->count], 9));
+                                      : number_count_short(bytes, node->values[0].v[t->bytes], 10));
+    if (!is_narrow(t))
+        fprintf(t->out, " %9s", number_count_short(count, node->values[0].v[t->count], 9));
+    fputs("  ", t->out);
 }
 
 /* "file:line", else the module; its buffer is t->location. */
@@ -94,9 +108,10 @@ static const char *function_text(TextTree *t, const TreeNode *node, const Label 
 static void name_print(TextTree *t, const TreeNode *node, unsigned used, bool strong)
 {
     const Label *label = tree_label(t->view, node->label);
-    const char *function = function_text(t, node, label), *place = location_text(t, label);
     unsigned width = t->view->width > used ? t->view->width - used : 0;
     width = width < MIN_NAME_COLUMNS ? MIN_NAME_COLUMNS : width;
+    const char *function = function_text(t, node, label);
+    const char *place = is_narrow(t) ? "" : location_text(t, label);
     if (!function || !place) {
         t->error = -ENOMEM;
         return;
@@ -131,7 +146,7 @@ static unsigned prefix_print(TextTree *t, const char *branch)
     }
     fprintf(t->out, "%s%s%s%s", t->view->color ? "\033[2m" : "", prefix, branch,
             t->view->color ? "\033[0m" : "");
-    return FIGURE_COLUMNS + columns + name_columns(branch);
+    return figure_columns(t) + columns + name_columns(branch);
 }
 
 static void line_print(TextTree *t, const TreeNode *node, bool figures, const char *branch,
@@ -283,6 +298,24 @@ static void columns_choose(TextTree *t)
     t->count = total || t->metric == METRIC_TEMPORARY ? METRIC_TOTAL_COUNT : METRIC_LIVE_COUNT;
 }
 
+/* What stands above the figures and names. */
+static void columns_print(const TextTree *t)
+{
+    const View *view = t->view;
+    const char *bytes = view->metric == METRIC_TEMPORARY  ? "temporary"
+                        : view->metric == METRIC_OVERHEAD ? "overhead"
+                                                          : "bytes";
+    const char *count = t->count == METRIC_TOTAL_COUNT ? "allocs" : "blocks";
+    const char *wide =
+        view->inverted ? "function, below it what it called" : "allocated by, below it the callers";
+    fprintf(t->out, "%s%7s %10s", view->color ? "\033[2m" : "", "share", bytes);
+    if (is_narrow(t))
+        fprintf(t->out, "  %s", view->inverted ? "function" : "allocated by");
+    else
+        fprintf(t->out, " %9s  %s", count, wide);
+    fprintf(t->out, "%s\n", view->color ? "\033[0m" : "");
+}
+
 /*
  * In a profile with millions of frames the tree is cut where it is under a thousandth of the whole:
  * nothing under a hundredth is branched to. 0: no cutting.
@@ -336,14 +369,7 @@ static int section_write(const View *view, const TreeRow *rows, FILE *out)
     } else if (t.whole <= 0) {
         fprintf(out, "  nothing\n\n");
     } else {
-        fprintf(out, "%s%7s %10s %9s  %s%s\n", view->color ? "\033[2m" : "", "share",
-                view->metric == METRIC_TEMPORARY  ? "temporary"
-                : view->metric == METRIC_OVERHEAD ? "overhead"
-                                                  : "bytes",
-                t.count == METRIC_TOTAL_COUNT ? "allocs" : "blocks",
-                view->inverted ? "function, below it what it called"
-                               : "allocated by, below it the callers",
-                view->color ? "\033[0m" : "");
+        columns_print(&t);
         children_print(&t, 0, true);
     }
     name_buffer_done(&t.safe);

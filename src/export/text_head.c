@@ -100,6 +100,17 @@ static void line_write(const View *view, const char *text, const char *style, FI
     name_buffer_done(&shown);
 }
 
+static bool is_narrow(const View *view)
+{
+    enum { FIGURES_WIDTH = 68 };
+    return view->width < FIGURES_WIDTH;
+}
+
+static const char *blocks(const View *view, char *buffer, int64_t count)
+{
+    return is_narrow(view) ? number_count_short(buffer, count, 5) : number_count(buffer, count);
+}
+
 static void figures_write(const View *view, FILE *out)
 {
     char a[NUMBER_BYTES], b[NUMBER_BYTES], c[NUMBER_BYTES], d[NUMBER_BYTES];
@@ -110,20 +121,27 @@ static void figures_write(const View *view, FILE *out)
     const Values *total = snapshots ? &profile_snapshot(profile, snapshots - 1)->total : &none;
     const int64_t *v = total->v;
     uint64_t since = when > profile_first_ns(profile) ? when - profile_first_ns(profile) : 0;
-    fprintf(out, "  peak         %10s  live, %s after the start\n", number_bytes(a, (int64_t)peak),
-            number_duration(b, since));
-    fprintf(out, "  allocations  %10s  of %s in all, %s temporary (%s)\n",
-            number_count(a, v[METRIC_TOTAL_COUNT]), number_bytes(b, v[METRIC_TOTAL_BYTES]),
-            number_count(c, v[METRIC_TEMPORARY]),
-            number_percent(d, v[METRIC_TEMPORARY], v[METRIC_TOTAL_COUNT]));
-    fprintf(out, "  live at end  %10s  in %s blocks, overhead %s\n",
-            number_bytes(a, v[METRIC_LIVE_BYTES]), number_count(b, v[METRIC_LIVE_COUNT]),
-            number_bytes(c, v[METRIC_OVERHEAD]));
     const Values *inherited = profile_inherited(profile);
+    const char *gap = is_narrow(view) ? " " : "  "; /* 40 columns hold what remains then */
+    fprintf(out,
+            is_narrow(view) ? "  peak         %10s at %s\n"
+                            : "  peak         %10s  live, %s after the start\n",
+            number_bytes(a, (int64_t)peak), number_duration(b, since));
+    fprintf(out, "  allocations  %10s%sof %s", number_count(a, v[METRIC_TOTAL_COUNT]), gap,
+            number_bytes(b, v[METRIC_TOTAL_BYTES]));
+    if (!is_narrow(view))
+        fprintf(out, " in all, %s temporary (%s)", number_count(c, v[METRIC_TEMPORARY]),
+                number_percent(d, v[METRIC_TEMPORARY], v[METRIC_TOTAL_COUNT]));
+    fprintf(out, "\n  live at end  %10s%sin %s blocks", number_bytes(a, v[METRIC_LIVE_BYTES]), gap,
+            blocks(view, b, v[METRIC_LIVE_COUNT]));
+    if (!is_narrow(view))
+        fprintf(out, ", overhead %s", number_bytes(c, v[METRIC_OVERHEAD]));
+    fputc('\n', out);
     if (inherited && inherited->v[METRIC_LIVE_COUNT])
-        fprintf(out, "  inherited    %10s  in %s blocks of the parent, at the fork\n",
-                number_bytes(a, inherited->v[METRIC_LIVE_BYTES]),
-                number_count(b, inherited->v[METRIC_LIVE_COUNT]));
+        fprintf(out, "  inherited    %10s%sin %s blocks%s\n",
+                number_bytes(a, inherited->v[METRIC_LIVE_BYTES]), gap,
+                blocks(view, b, inherited->v[METRIC_LIVE_COUNT]),
+                is_narrow(view) ? "" : " of the parent, at the fork");
 }
 
 /* A note under a word of its own, broken at blanks, further lines below its text. */

@@ -182,7 +182,7 @@ static void check_lines(const char *text, unsigned width, bool ascii)
 static void test_any_width(void **state)
 {
     (void)state;
-    for (unsigned width = 68; /* the key figures take that */ width <= 140; width++)
+    for (unsigned width = 40; width <= 140; width++)
         for (int ascii = 0; ascii <= 1; ascii++)
             for (int inverted = 0; inverted <= 1; inverted++) {
                 char *text = report((ViewOptions){.at_ns = VIEW_AT_PEAK,
@@ -193,6 +193,20 @@ static void test_any_width(void **state)
                 check_lines(text, width, ascii);
                 free(text);
             }
+}
+
+/* Forty columns: shares, bytes and names; the figures beside them are left out. */
+static void test_narrow(void **state)
+{
+    (void)state;
+    char *text = report((ViewOptions){.at_ns = VIEW_AT_PEAK, .inverted = true, .width = 40});
+    assert_non_null(strstr(text, "  peak            1.5 KiB at 2.00 s\n"
+                                 "  allocations          65 of 6.2 KiB\n"
+                                 "  live at end     1.0 KiB in 12 blocks\n"));
+    assert_non_null(strstr(text, "  share      bytes  function\n"
+                                 " 86.7 %    1.3 KiB  main\n"
+                                 " 66.7 %     1000 B  \xe2\x94\x9c build(int)\n"));
+    free(text);
 }
 
 static void test_empty(void **state)
@@ -223,10 +237,11 @@ static int done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_end),   cmocka_unit_test(test_inverted),
-        cmocka_unit_test(test_full),  cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_large), cmocka_unit_test(test_any_width),
-        cmocka_unit_test(test_empty), cmocka_unit_test(test_as_of),
+        cmocka_unit_test(test_end),    cmocka_unit_test(test_inverted),
+        cmocka_unit_test(test_full),   cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_large),  cmocka_unit_test(test_any_width),
+        cmocka_unit_test(test_empty),  cmocka_unit_test(test_as_of),
+        cmocka_unit_test(test_narrow),
     };
     return cmocka_run_group_tests(tests, begin, done);
 }
