@@ -14,6 +14,7 @@
 
 #include "export/names.h"
 #include "export/numbers.h"
+#include "profile/liveness.h"
 #include "profile/window_stats.h"
 
 char *losses_text(const Profile *profile)
@@ -53,20 +54,20 @@ char *losses_text(const Profile *profile)
 
 const char *end_text(const Profile *profile, char *buffer, size_t capacity)
 {
-    static const char *const words[] = {[END_EXIT] = "exit status",
-                                        [END_UNDERSCORE_EXIT] = "_exit status",
-                                        [END_QUICK_EXIT] = "quick_exit status",
-                                        [END_SIGNAL] = "signal"};
-    int status = 0;
-    EndReason reason = profile_end(profile, &status);
-    if (reason == END_EXEC)
-        return "exec of another program";
-    if (reason == END_ABORT)
-        return "abort";
-    if (reason == END_UNKNOWN || (size_t)reason >= sizeof(words) / sizeof(words[0]))
-        return "still running, or killed";
-    snprintf(buffer, capacity, "%s %d", words[reason], status);
-    return buffer;
+    int status;
+    if (profile_end(profile, &status) != END_UNKNOWN) {
+        liveness_end_text(profile, buffer, capacity);
+        return buffer;
+    }
+    switch (liveness_of(profile)) {
+    case LIVENESS_RUNNING:
+        return "still running";
+    case LIVENESS_GONE:
+        return "killed, or the file is cut off";
+    case LIVENESS_UNKNOWN:
+        break;
+    }
+    return "still running, or killed";
 }
 
 char *command_text(const Profile *profile)

@@ -23,7 +23,7 @@ char *as_of_text(const View *view);
 
 /* "12 releases not seen, 3 stacks cut"; "" when nothing was lost. malloc'd, NULL: no memory. */
 char *losses_text(const Profile *profile);
-/* "exit status 0", "signal 9", "still running or killed". Static or in the buffer. */
+/* "exit status 0", "signal 9 (Killed)", "still running". Static or in the buffer; reads /proc. */
 const char *end_text(const Profile *profile, char *buffer, size_t capacity);
 /* The command line, arguments with blanks quoted; not escaped. malloc'd, NULL: no memory. */
 char *command_text(const Profile *profile);

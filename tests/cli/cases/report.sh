@@ -108,6 +108,9 @@ import json, sys
 print(json.load(sys.stdin)[\"\$schema\"])"'
 s 'memhawk report -f heaptrack published 2>/dev/null | wc -c | grep -c "^[1-9]"'
 s 'memhawk report --debuginfod late 2>&1 >/dev/null | grep URLS; DEBUGINFOD_URLS=http://127.0.0.1:9 memhawk report --debuginfod late 2>&1 >/dev/null | grep -c URLS'
+echo "--- how it ended"
+s 'bash -c "LD_PRELOAD=$MEMHAWK_LIB MEMHAWK_INTERVAL_MS=50 sleep 100 & sleep 1; memhawk report memhawk_sleep_* | sed -n 2p; kill \$!; wait; memhawk report memhawk_sleep_* | sed -n 2p" 2>/dev/null | sed "s/^.*s, //"'
+s 'rm memhawk_sleep_*; bash -c "LD_PRELOAD=$MEMHAWK_LIB MEMHAWK_INTERVAL_MS=50 sleep 100 & sleep 1; kill -9 \$!; wait; memhawk report memhawk_sleep_* | sed -n 2p" 2>/dev/null | sed "s/^.*s, //"'
 echo "--- damage and losses are told, and what is good is shown"
 s 'memhawk report v1 2>&1 >/dev/null'
 s 'script -qec "memhawk report v1" /dev/null </dev/null | tr -d "\r" | grep ^memhawk:'
