@@ -116,7 +116,7 @@ static inline int memhawk_active(void)
  * Begins a window. Windows with the same name and scope are repetitions (iterations) of one; the
  * name is 1 to 255 bytes, longer ones are cut. Windows nest; an allocation counts in every window
  * that is open around it. They need not end in reverse order. At most 16 thread windows are open
- * per thread and 16 process windows per process.
+ * per thread and 16 process windows per process, 4096 in all.
  * Returns 0 without the profiler, for a NULL name or an unknown scope, and when there is no room or
  * the name is empty (these two are counted as losses in the profile). The cost of begin and end
  * lies outside the counts. Keep the result; no cleanup but the end.
@@ -169,7 +169,7 @@ static inline int memhawk_mark(const char *text)
 /*
  * From pause to resume, allocations of the calling thread are not counted, neither in the profile
  * nor in windows, and their release is not either; the release of blocks counted before is. Calls
- * nest. resume: -EINVAL when the thread is not paused.
+ * nest; a child of fork begins unpaused. resume: -EINVAL when the thread is not paused.
  */
 static inline int memhawk_pause(void)
 {
@@ -309,9 +309,10 @@ static inline void memhawk_expect_end_(struct memhawk_expectation_ *e)
     allocations = stats.allocations;
     bytes = stats.bytes;
     snprintf(text, sizeof text,
-             "%llu allocations (%llu bytes) here, expected %s%llu; stacks: memhawk report FILE "
+             "%llu allocation%s (%llu byte%s) here, expected %s%llu; stacks: memhawk report FILE "
              "--window '%s:%d'",
-             allocations, bytes, e->at_most ? "at most " : "", expected, e->file, e->line);
+             allocations, allocations == 1 ? "" : "s", bytes, bytes == 1 ? "" : "s",
+             e->at_most ? "at most " : "", expected, e->file, e->line);
     MEMHAWK_EXPECT_FAILED(e->file, e->line, text);
 }
 

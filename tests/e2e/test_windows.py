@@ -380,7 +380,7 @@ class Cost(unittest.TestCase):
             self.assertLess(int(ns), 20000, scope)
 
     def test_instructions_of_a_pair(self):
-        """The clock depends on the machine, this does not: measured 850, bar 3000."""
+        """The clock depends on the machine, this does not: measured 1000, bar 3000."""
         if not shutil.which("valgrind"):
             self.skipTest("no valgrind")
         folder = tempfile.mkdtemp(dir=WORK)

@@ -117,7 +117,7 @@ class Examples(unittest.TestCase):
         out, _, profile = run([program], expect=1)
         self.assertIn("[  PASSED  ] 2 tests", out)
         self.assertIn("[  FAILED  ] Lookup.LiteralKeyAllocatesNothing", out)
-        self.assertIn("1 allocations (40 bytes) here, expected 0", out)
+        self.assertIn("1 allocation (40 bytes) here, expected 0", out)
         window = out.split("--window '")[1].split("'")[0]
         self.assertEqual(figures(iterations(profile, window)), (1, 40))
         self.assertEqual(figures(iterations(profile, os.path.basename(window))), (1, 40))
@@ -128,7 +128,7 @@ class Examples(unittest.TestCase):
         self.assertIn("2 passed", out)
         out, _, _ = run([program], expect=1)
         self.assertIn("1 passed | 1 failed", out)
-        self.assertIn("1 allocations (17", out)
+        self.assertIn("1 allocation (17", out)
 
     def test_default_is_abort_and_required(self):
         source = os.path.join(WORK, "expect.c")
