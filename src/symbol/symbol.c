@@ -206,6 +206,8 @@ static void module_open(Symbolizer *s, Module *m)
     m->opened = true;
     symbol_find_files(&s->options, &m->info, &m->files);
     symbol_cache_key(&m->files, &m->key);
+    if (s->options.is_cancelled && s->options.is_cancelled(s->options.cancel_context))
+        m->provisional = true; /* a file may be missing that could have been had */
     if (s->cache_folder)
         symbol_cache_load(s->cache_folder, &m->key, &m->cache);
 }

@@ -23,6 +23,10 @@ typedef struct SymbolOptions {
         *debug_dirs; /* NULL-terminated extra roots of build-id folders; may be NULL */
     bool debuginfod; /* ask the servers in $DEBUGINFOD_URLS */
     bool no_disk_cache;
+    /* Asked about once a second while a server is waited for, by the thread that waits, and before
+     * one is asked; true: give up. NULL: never. */
+    bool (*is_cancelled)(void *context);
+    void *cancel_context;
 } SymbolOptions;
 
 typedef struct SymbolFrame {

@@ -254,20 +254,42 @@ static SymbolFile *find_by_link(const SymbolOptions *options, const SymbolModule
 
 /* ---- debuginfod ----------------------------------------------------------------------------- */
 
-/* Loaded by dlopen only when asked for, so that nobody needs the library or the network. */
-static SymbolFile *find_by_debuginfod(BuildId id)
+static bool is_cancelled(const SymbolOptions *options)
 {
-    void *lib = id.size ? dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+    return options->is_cancelled && options->is_cancelled(options->cancel_context);
+}
+
+static _Thread_local const SymbolOptions *waiting; /* whose the download of this thread is */
+
+static int on_progress(debuginfod_client *client, long done, long all)
+{
+    (void)client;
+    (void)done;
+    (void)all;
+    return is_cancelled(waiting);
+}
+
+/* Loaded by dlopen only when asked for, so that nobody needs the library or the network. */
+static SymbolFile *find_by_debuginfod(const SymbolOptions *options, BuildId id)
+{
+    void *lib = id.size && !is_cancelled(options)
+                    ? dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL)
+                    : NULL;
     if (!lib)
         return NULL;
     __typeof__(&debuginfod_begin) begin = (__typeof__(begin))dlsym(lib, "debuginfod_begin");
     __typeof__(&debuginfod_end) end = (__typeof__(end))dlsym(lib, "debuginfod_end");
     __typeof__(&debuginfod_find_debuginfo) find =
         (__typeof__(find))dlsym(lib, "debuginfod_find_debuginfo");
+    __typeof__(&debuginfod_set_progressfn) set_progress =
+        (__typeof__(set_progress))dlsym(lib, "debuginfod_set_progressfn");
     debuginfod_client *client = begin && end && find ? begin() : NULL;
     SymbolFile *file = NULL;
     if (client) {
         char *path = NULL;
+        waiting = options;
+        if (options->is_cancelled && set_progress)
+            set_progress(client, on_progress);
         int fd = find(client, id.bytes, (int)id.size, &path);
         if (fd >= 0 && symbol_file_open_fd(fd, path ? path : "debuginfod", &file) == 0 &&
             !symbol_file_is(file, id.bytes, id.size)) {
@@ -347,7 +369,7 @@ void symbol_find_files(const SymbolOptions *options, const SymbolModuleInfo *mod
         if (!files.debug && files.main && files.main->fd >= 0)
             files.debug = find_by_link(options, module, files.main);
         if (!files.debug && options->debuginfod)
-            files.debug = find_by_debuginfod(id);
+            files.debug = find_by_debuginfod(options, id);
     }
     const SymbolFile *dwarf = files.debug ? files.debug : files.main;
     if (dwarf && dwarf->has_dwarf) {

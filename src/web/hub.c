@@ -272,6 +272,8 @@ int hub_new(const HubOptions *options, Hub **ret_hub, size_t *ret_bad)
     if (!hub)
         return -ENOMEM;
     hub->symbols = options->symbols;
+    hub->symbols.is_cancelled = hub_symbols_stopped; /* so that hub_free() waits for no server */
+    hub->symbols.cancel_context = hub;
     hub->notify = options->notify;
     hub->context = options->context;
     hub->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

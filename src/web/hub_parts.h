@@ -98,3 +98,5 @@ void *hub_follow_run(void *context);
 void *hub_symbols_run(void *context);
 /* Tells the worker that there is something to do. */
 void hub_symbols_wake(Hub *hub);
+/* Whether the worker shall end; CONTEXT: the Hub. */
+bool hub_symbols_stopped(void *context);

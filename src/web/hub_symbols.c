@@ -49,8 +49,9 @@ void hub_symbols_wake(Hub *hub)
     pthread_mutex_unlock(&hub->work_lock);
 }
 
-static bool is_stopped(Hub *hub)
+bool hub_symbols_stopped(void *context)
 {
+    Hub *hub = context;
     pthread_mutex_lock(&hub->work_lock);
     bool stop = hub->stop;
     pthread_mutex_unlock(&hub->work_lock);
@@ -98,7 +99,7 @@ static size_t find_names(Worker *worker, size_t count, uint64_t most_ns)
         Job *job = &worker->jobs[done++];
         job->count = symbol_resolve_address(worker->symbolizer, job->in_module ? &job->info : NULL,
                                             job->file_pc, &job->found);
-        if (clock_monotonic_ns() >= end)
+        if (clock_monotonic_ns() >= end || hub_symbols_stopped(worker->hub))
             break;
     }
     return done;
@@ -196,7 +197,7 @@ static bool work_round(Worker *worker)
 {
     bool any = false;
     size_t count = 1;
-    for (size_t i = 0; i < count && !is_stopped(worker->hub); i++) {
+    for (size_t i = 0; i < count && !hub_symbols_stopped(worker->hub); i++) {
         HubEntry *entry = entry_at(worker->hub, worker->turn, &count);
         if (!entry) {
             worker->turn = 0;
@@ -236,7 +237,7 @@ void *hub_symbols_run(void *context)
     if (!worker)
         return NULL; /* addresses stay addresses */
     worker->hub = context;
-    while (!is_stopped(worker->hub)) {
+    while (!hub_symbols_stopped(worker->hub)) {
         bool any = work_round(worker);
         uint64_t due = send_events(worker->hub);
         if (!any)

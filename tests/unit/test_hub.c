@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <link.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -571,6 +573,76 @@ static void test_names_come(void **state)
     unlink(path);
 }
 
+/* ---- a slow server -------------------------------------------------------------------------- */
+
+/* Answers each question with the first bytes of a large file, and then a byte at a time. */
+static void *serve_slowly(void *context)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n\x7f"
+                               "ELF";
+    int listener = *(int *)context, client = accept(listener, NULL, NULL);
+    char question[4096];
+    if (client < 0 || read(client, question, sizeof(question)) <= 0)
+        return NULL;
+    for (ssize_t n = send(client, head, sizeof(head) - 1, MSG_NOSIGNAL); n > 0; usleep(20000))
+        n = send(client, "x", 1, MSG_NOSIGNAL);
+    close(client);
+    return NULL;
+}
+
+static int listen_here(char *ret_url, size_t size)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t bytes = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, bytes), 0);
+    assert_int_equal(listen(listener, 5), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
+    snprintf(ret_url, size, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    return listener;
+}
+
+/* The end of a hub waits for no download. */
+static void test_slow_server(void **state)
+{
+    (void)state;
+    const char *path = path_of("slow.binpb"), *cache = path_of("slow-cache");
+    Record snapshot = record_make("=== Snapshot\ntimestamp: 2000\n"
+                                  "loadedSo { filename: \"/opt/gone.so\" addr: 0 moduleId: 1 "
+                                  "buildId: \"01234567890123456789\" }\n"
+                                  "ptrIds { ptrId: 1 ptrAddr: 16 moduleId: 1 exact: true }\n"
+                                  "stacktraces { traceId: 1 ptrId: 1 }\nchanged { traceId: 1 "
+                                  "actual { size: 5 active: 1 } }\n");
+    char url[100];
+    pthread_t server;
+    int listener = listen_here(url, sizeof(url));
+    setenv("DEBUGINFOD_URLS", url, 1);
+    setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+    setenv("DEBUGINFOD_TIMEOUT", "60", 1);
+    assert_int_equal(pthread_create(&server, NULL, serve_slowly, &listener), 0);
+    put(path, PROCESS);
+    append(path, snapshot.bytes, snapshot.size);
+    HubOptions options = {
+        .paths = &path, .path_count = 1, .symbols = {.no_disk_cache = true, .debuginfod = true}};
+    size_t bad;
+    Hub *hub;
+    assert_int_equal(hub_new(&options, &hub, &bad), 0);
+    usleep(1500000); /* now it waits */
+    HubProcess *process = hub_acquire(hub, 1);
+    assert_int_equal(process->symbols_done, 0);
+    hub_release(hub, process);
+    uint64_t begin = clock_monotonic_ns();
+    hub_free(hub);
+    uint64_t took = clock_monotonic_ns() - begin;
+    print_message("it ended after %.1f s\n", (double)took / 1e9);
+    assert_true(took < 10000 * MS);
+    pthread_join(server, NULL);
+    close(listener);
+    unsetenv("DEBUGINFOD_URLS");
+    unlink(path);
+    free(snapshot.bytes);
+}
+
 /* ---- killed --------------------------------------------------------------------------------- */
 
 static void test_killed(void **state)
@@ -732,8 +804,9 @@ int main(void)
         cmocka_unit_test(test_appears),    cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_removed),    cmocka_unit_test(test_moved),
         cmocka_unit_test(test_damage),     cmocka_unit_test(test_200_files),
-        cmocka_unit_test(test_names_come), cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_fair_lock),  cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_names_come), cmocka_unit_test(test_slow_server),
+        cmocka_unit_test(test_killed),     cmocka_unit_test(test_fair_lock),
+        cmocka_unit_test(test_readers),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
