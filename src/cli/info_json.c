@@ -70,7 +70,7 @@ static json_t *make_run(const Profile *profile)
     json_object_set_new(object, "peak_ns", number(peak_ns));
     json_object_set_new(object, "ended", json_boolean(profile_is_ended(profile)));
     json_object_set_new(object, "end_reason", json_string(reasons[reason]));
-    json_object_set_new(object, "end_status", json_integer(status));
+    json_object_set_new(object, "end_status", status < 0 ? json_null() : json_integer(status));
     if (count) {
         const ProfileSnapshot *last = profile_snapshot(profile, count - 1);
         json_object_set_new(object, "last", json_values(&last->total));

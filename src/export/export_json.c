@@ -131,7 +131,7 @@ static json_t *end_object(const View *view)
         reason = END_UNKNOWN;
     json_t *o = json_pack("{s:s}", "reason", words[reason]);
     if (o && reason != END_UNKNOWN && reason != END_EXEC && reason != END_ABORT)
-        json_object_set_new(o, "status", json_integer(status));
+        json_object_set_new(o, "status", status < 0 ? json_null() : json_integer(status));
     return o;
 }
 

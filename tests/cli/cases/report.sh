@@ -109,6 +109,16 @@ print(json.load(sys.stdin)[\"\$schema\"])"'
 s 'memhawk report -f heaptrack published 2>/dev/null | wc -c | grep -c "^[1-9]"'
 s 'memhawk report --debuginfod late 2>&1 >/dev/null | grep URLS; DEBUGINFOD_URLS=http://127.0.0.1:9 memhawk report --debuginfod late 2>&1 >/dev/null | grep -c URLS'
 echo "--- how it ended"
+cat >exit.txt <<'END'
+=== ProcessInfo
+pid: 7
+startTimestamp: 1700000000000000000
+=== Snapshot
+timestamp: 1700000001000000000
+end { reason: 1 status: -1 }
+END
+python3 "$SOURCE_ROOT/tests/make_profile.py" --schema memhawk exit.txt exit
+s 'memhawk report exit | sed -n 2p; memhawk info exit | grep ^end; memhawk report -f json exit | grep "^.end"; memhawk info --json exit | grep end_status'
 s 'bash -c "LD_PRELOAD=$MEMHAWK_LIB MEMHAWK_INTERVAL_MS=50 sleep 100 & sleep 1; memhawk report memhawk_sleep_* | sed -n 2p; kill \$!; wait; memhawk report memhawk_sleep_* | sed -n 2p" 2>/dev/null | sed "s/^.*s, //"'
 s 'rm memhawk_sleep_*; bash -c "LD_PRELOAD=$MEMHAWK_LIB MEMHAWK_INTERVAL_MS=50 sleep 100 & sleep 1; kill -9 \$!; wait; memhawk report memhawk_sleep_* | sed -n 2p" 2>/dev/null | sed "s/^.*s, //"'
 echo "--- damage and losses are told, and what is good is shown"
