@@ -14,8 +14,6 @@
 #include "cli/cli.h"
 #include "cli/compare_args.h"
 
-enum { STATUS_PASS = 0, STATUS_REGRESSED = 1, STATUS_UNKNOWN = 2 };
-
 static const char *const formats[] = {"text", "json", "junit", "github", NULL};
 static CheckWriter *const writers[] = {check_write_text, check_write_json, check_write_junit,
                                        check_write_github};
@@ -208,9 +206,9 @@ static int apply(const CheckOptions *options, const Session *session, CheckRepor
 static int status_of(const CheckReport *report)
 {
     CheckVerdict verdict = check_report_verdict(report);
-    return verdict == CHECK_PASS   ? STATUS_PASS
-           : verdict == CHECK_FAIL ? STATUS_REGRESSED
-                                   : STATUS_UNKNOWN;
+    return verdict == CHECK_PASS   ? CHECK_STATUS_PASS
+           : verdict == CHECK_FAIL ? CHECK_STATUS_REGRESSED
+                                   : CHECK_STATUS_UNKNOWN;
 }
 
 static int write_report(const CheckOptions *options, const CheckReport *report)
@@ -232,11 +230,11 @@ static int run_check(int argc, char **argv)
     if (!cli_parse(&check_argp, argc, argv, 0, &options, &status))
         return status;
     if (compare_args_open(&options.common, options.path, &session) < 0)
-        return STATUS_UNKNOWN;
+        return CHECK_STATUS_UNKNOWN;
     report.path = options.path;
     int r = apply(&options, &session, &report);
     r = r < 0 ? r : write_report(&options, &report);
-    status = r < 0 ? STATUS_UNKNOWN : status_of(&report);
+    status = r < 0 ? CHECK_STATUS_UNKNOWN : status_of(&report);
     check_report_done(&report);
     session_close(&session);
     return status;
@@ -250,10 +248,10 @@ int check_file(const char *budget_path, const char *profile_path, FILE *out)
     CheckReport report = {.path = profile_path};
     Session session;
     if (compare_args_open(&options.common, profile_path, &session) < 0)
-        return STATUS_UNKNOWN;
+        return CHECK_STATUS_UNKNOWN;
     int r = apply_budget(&options, &session, &report);
     r = r < 0 ? r : check_write_text(&report, out);
-    int status = r < 0 ? STATUS_UNKNOWN : status_of(&report);
+    int status = r < 0 ? CHECK_STATUS_UNKNOWN : status_of(&report);
     check_report_done(&report);
     session_close(&session);
     return status;

@@ -21,6 +21,8 @@ typedef enum CheckVerdict {
     CHECK_UNKNOWN, /* could not tell */
     CHECK_VERDICTS,
 } CheckVerdict;
+/* The exit statuses for them. */
+enum { CHECK_STATUS_PASS = 0, CHECK_STATUS_REGRESSED = 1, CHECK_STATUS_UNKNOWN = 2 };
 /* "pass", "fail", "unknown" */
 const char *check_verdict_name(CheckVerdict verdict);
 

@@ -25,9 +25,16 @@ static bool is_meant(const char *path, pid_t pid)
 
 int check_after_run(const char *budget_path, const RunFiles *files, pid_t pid, FILE *out)
 {
-    for (size_t i = 0; i < files->count; i++)
-        if (is_meant(files->paths[i], pid))
-            return check_file(budget_path, files->paths[i], out);
+    for (size_t i = 0; i < files->count; i++) {
+        if (!is_meant(files->paths[i], pid))
+            continue;
+        int status = check_file(budget_path, files->paths[i], out);
+        if (status == CHECK_STATUS_UNKNOWN && files->count > 1)
+            cli_warn("run: --check looks at the program's own profile only; the run has left %zu "
+                     "more, of other processes: 'memhawk check' looks at any",
+                     files->count - 1);
+        return status;
+    }
     cli_error("run: --check %s: the run has left no profile of the program to check", budget_path);
-    return CLI_USAGE;
+    return CHECK_STATUS_UNKNOWN;
 }

@@ -174,7 +174,7 @@ static void write_head(const View *view, const Groups *groups, FILE *out)
     fputs("window ", out);
     term_write_name(out, window->name, view->width > 30 ? view->width - 8 : 30);
     fprintf(out, "\n%s, %s iteration%s, %s in sum",
-            window->process_scope ? "whole process" : "one thread",
+            window->process_scope ? "scope process" : "scope thread",
             number_count(count, (int64_t)window->iterations), window->iterations == 1 ? "" : "s",
             number_duration(duration, window_duration_ns(window)));
     if (window_unfinished(window) > 0)

@@ -183,6 +183,8 @@ class Threads(unittest.TestCase):
         ours = [s for s in document["stacks"] if s["frames"][0]["function"] == "work"]
         self.assertEqual(sum(s["total"]["allocations"] for s in ours), 4000)
         self.assertEqual(sum(s["total"]["freed_bytes"] for s in ours), 4000 * 32)
+        text, _ = memhawk("report", path, "--window", "all", "--per-iteration")
+        self.assertIn("\nscope process, 1 iteration, ", text)
         # what else there is, pthread_create took
         for stack in document["stacks"]:
             names = " ".join(f["function"] for f in stack["frames"])
@@ -640,7 +642,13 @@ class Check(unittest.TestCase):
         # through a shell that becomes the program; a failing program's status counts first
         self.assertEqual(run(bad, "/bin/sh", "-c", "exec " + program).returncode, 1)
         self.assertEqual(run(bad, "/bin/sh", "-c", program + "; exit 7").returncode, 7)
-        self.assertEqual(run("[other]\nmax-allocations = 4\n", program).returncode, 2)
+        done = run("[other]\nmax-allocations = 4\n", program)
+        self.assertEqual(done.returncode, 2)
+        self.assertNotIn("the run has left", done.stderr)
+        # windows of a child: what the shell's profile lacks, another may have
+        done = run(good, "/bin/sh", "-c", program + "; exit 0")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("the run has left 1 more, of other processes", done.stderr)
         done = run("max-alocations = 4\n", program)
         self.assertEqual(done.returncode, 2)
         self.assertIn(":1: unknown key", done.stderr)
