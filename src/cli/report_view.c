@@ -18,6 +18,15 @@
 
 #define SHOWN_NS UINT64_C(5000000) /* half of the last of two digits */
 
+/* Whether seconds are given as exactly as reports show them, and no more: 2, 1.53, 0.00121. */
+static bool is_rounded(const char *text, uint64_t ns)
+{
+    static const char digits[] = "0123456789";
+    const char *point = strchr(text, '.');
+    size_t most = ns < SHOWN_NS * 2 ? 5 : 2;
+    return !text[strspn(text, "0123456789.s")] && (!point || strspn(point + 1, digits) <= most);
+}
+
 /* Reports show times to two digits, from a minute on to the second. One that is typed in again
  * means the snapshot it was shown for, though that may lie a little later; so does "2" when the
  * tick at 2 s came at 2.0007 s. */
@@ -26,8 +35,11 @@ static uint64_t as_shown(const Session *session, const char *text, uint64_t time
     const Profile *profile = session->profile;
     char asked[NUMBER_BYTES], shown[NUMBER_BYTES];
     uint64_t first_ns = profile_first_ns(profile);
-    size_t next = (size_t)(profile_snapshot_at(profile, time_ns) + 1);
-    if (time_ns < first_ns || next >= profile_snapshot_count(profile))
+    int64_t before = profile_snapshot_at(profile, time_ns);
+    size_t next = (size_t)(before + 1);
+    if (time_ns < first_ns || !is_rounded(text, time_ns - first_ns) ||
+        next >= profile_snapshot_count(profile) ||
+        (before >= 0 && profile_snapshot(profile, (size_t)before)->time_ns == time_ns))
         return time_ns;
     uint64_t next_ns = profile_snapshot(profile, next)->time_ns;
     if (next_ns - time_ns > SHOWN_NS && strchr(text, '.'))

@@ -42,7 +42,7 @@ timestamp: 1700000125200000000
 changed { traceId: 1 actual { size: 2000 active: 2 totalCount: 3 totalBytes: 3000 } }
 END
 python3 "$SOURCE_ROOT/tests/make_profile.py" late.txt late
-for time in 0.99 1 1.53 1.52 124.9 125; do
+for time in 0.99 1 1.000 1.0007 1s 2023-11-14T22:13:21Z 1.53 1.530 1.52 124.9 125; do
     r --at $time late | grep -A1 ^Live
 done
 r --from 1 --to 1.53 late
