@@ -271,6 +271,7 @@ def encodings():
     where = folder()
     record(where, "cache 3")
     with Server(where) as server:
+        wait_until("names", lambda: (lambda s: s["done"] == s["total"])(server.json("process", "id=1")["symbols"]))
         for path in ("/app.js", f"/api/v1/process?id=1&token={server.token}"):
             plain = server.get(path)
             assert "content-encoding" not in plain[1] and len(plain[2]) > 1024
