@@ -207,7 +207,7 @@ static SITE void pool(void)
  * than 1 GiB is the later or the earlier. 5 allocations of 10 + 20 + 30 bytes, 8 GiB and 40 bytes;
  * the first four are ended by the next, the last one is freed: 5 frees, all with no allocation
  * between the block's own and its end. */
-static SITE void near(void)
+static SITE void near_blocks(void) /* "near" is a word of Intel's assembler */
 {
     static _Alignas(64) char arena[64];
     memhawk_window w = memhawk_window_begin("near", MEMHAWK_THREAD);
@@ -238,7 +238,7 @@ int main(void)
     paused();
     custom();
     pool();
-    near();
+    near_blocks();
     memhawk_mark("half \"way\"\n");
     printf("snapshot %d\n", memhawk_snapshot());
     return 0;
