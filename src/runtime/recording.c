@@ -67,6 +67,8 @@ static COLD void note_touch(Thread *thread, Slot *slot, const Touch *touch)
         window_note(thread, slot, touch);
     slot->stamp = (uint64_t)(thread->index + 1) << 32 | epoch;
     stacks_mark_pending(slot->stack_id);
+    if (UNLIKELY(windows_process_open()))
+        windows_process_settle(thread, touch);
 }
 
 static inline void touched(Thread *thread, Slot *slot, const Touch *touch)
@@ -300,6 +302,8 @@ static int64_t band_of(int64_t peak)
     threads = threads ? threads : 1;
     int64_t band = peak / 512 / threads, least = LEAST;
     bool window = windows_process_open();
+    if (window && threads == 1)
+        return 0; /* its peak is exact then */
     if (threads > 1 && !window)
         least = LEAST_ALL / threads < LEAST_SHARED ? LEAST_ALL / threads : LEAST_SHARED;
     least = least < LEAST ? LEAST : least;

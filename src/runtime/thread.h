@@ -41,7 +41,8 @@ typedef struct Thread {
     uintptr_t last_block; /* most recent allocation, for temporary */
     int64_t room_up;      /* live bytes may grow by this, */
     int64_t room_down;    /* or shrink by this, before they are pushed into the global sum */
-    Slot **ids;           /* open addressing by stack id, see thread_slot_find */
+    uint32_t *ids;        /* indices of slots, 0: free; open addressing by stack id, see
+                             thread_slot_find */
     uint32_t ids_mask;
     uint32_t ids_used;
 
@@ -54,10 +55,11 @@ typedef struct Thread {
     _Atomic uint32_t last_owner; /* thread that gave it free: a hint, relaxed */
     uint32_t index;
     uint32_t paused;
-    _Atomic uint32_t busy; /* of a paused thread: somebody counts with this state (relaxed) */
-    int64_t live_base;     /* sum of what was pushed: live_base + delta = net of this state */
-    uintptr_t warm_last;   /* newest block at the last push; see livemap_warm */
-    uint32_t window_count; /* open thread windows */
+    _Atomic uint32_t busy;  /* of a paused thread: somebody counts with this state (relaxed) */
+    int64_t live_base;      /* sum of what was pushed: live_base + delta = net of this state */
+    uintptr_t warm_last;    /* newest block at the last push; see livemap_warm */
+    uint32_t window_count;  /* open thread windows */
+    uint32_t process_round; /* of the newest process window that knows what was not pushed before */
     struct memhawk_counts last_window; /* that the thread ended last */
     bool last_window_valid;
     Window *windows[THREAD_WINDOWS];
@@ -133,6 +135,6 @@ static inline RecentSlot *thread_recent(const Thread *thread, uint64_t hash)
 
 static inline Slot *thread_slot_find(const Thread *thread, uint32_t stack_id)
 {
-    Slot *slot = thread->ids[stack_id & thread->ids_mask];
-    return LIKELY(slot && slot->stack_id == stack_id) ? slot : NULL;
+    Slot *slot = slot_at(thread->ids[stack_id & thread->ids_mask]);
+    return LIKELY(slot->stack_id == stack_id) ? slot : NULL; /* slot 0 is of stack 0: none */
 }

@@ -9,7 +9,9 @@
  *
  * Peaks of thread windows are exact: while one is open the thread's push threshold stands at the
  * highest value so far, so that only a new high takes the slow path. Process windows see the sum of
- * pushed values, exact to the small band that threads keep then.
+ * pushed values, exact to the small band that threads keep then, which is none in a program of one
+ * thread. What threads had not pushed when the window began is taken out when they next do
+ * something.
  *
  * Thread windows belong to their thread. Process windows are guarded by drain_lock.
  */
@@ -40,7 +42,8 @@ struct Window {
     uint32_t *seen; /* process scope: open addressing, base index + 1 by stack id */
     uint32_t seen_mask;
     uint32_t begin_epoch;
-    int64_t live_begin;
+    uint32_t round;             /* process scope: counts its begins */
+    _Atomic int64_t live_begin; /* thread scope: of the thread; else of the pushed sum */
     _Atomic int64_t live_max;
     uint64_t begin_ns;
     uint32_t index, serial;
@@ -51,7 +54,7 @@ struct Window {
 static _Atomic(Window *) pool[POOL];
 static _Atomic uint32_t pool_used;
 static Window *process_windows[PROCESS_WINDOWS];
-static _Atomic uint32_t process_count;
+static _Atomic uint32_t process_count, process_round;
 
 static bool window_claim(Window *window)
 {
@@ -214,6 +217,23 @@ void windows_process_peak(int64_t sum)
     }
 }
 
+void windows_process_settle(Thread *thread, const Touch *touch)
+{
+    uint32_t round = atomic_load(&process_round), before = thread->process_round;
+    int64_t pending = thread_delta(thread) + (int64_t)touch->freed_bytes;
+    if (round == before)
+        return;
+    thread->process_round = round;
+    for (int i = 0; i < PROCESS_WINDOWS; i++) {
+        Window *window = __atomic_load_n(&process_windows[i], __ATOMIC_ACQUIRE);
+        if (!window || (int32_t)(window->round - before) <= 0)
+            continue;
+        atomic_fetch_add(&window->live_begin, pending);
+        atomic_fetch_add(&window->live_max, pending);
+    }
+    record_push(thread, 0);
+}
+
 /* ---- begin and end --------------------------------------------------------------------------- */
 
 static uint32_t tid_of(const Thread *thread)
@@ -246,15 +266,17 @@ static bool begin_process(Thread *thread, Window *window)
         free_cell++;
     if (free_cell < PROCESS_WINDOWS) {
         drain_run();
-        window->live_begin =
-            (int64_t)(drain_state.total.alloc_bytes - drain_state.total.free_bytes);
-        atomic_store(&window->live_max, window->live_begin);
+        int64_t live = atomic_load(&runtime.live_sum);
+        atomic_store(&window->live_begin, live);
+        atomic_store(&window->live_max, live);
+        window->round = thread->process_round = atomic_fetch_add(&process_round, 1) + 1;
         if (window->seen)
             memset(window->seen, 0, (window->seen_mask + 1) * sizeof(uint32_t));
         __atomic_store_n(&process_windows[free_cell], window, __ATOMIC_RELEASE);
         atomic_fetch_add(&process_count, 1);
     }
     lock_release(&drain_lock);
+    record_push(thread, 0); /* from now on in small steps */
     return free_cell < PROCESS_WINDOWS;
 }
 
@@ -312,7 +334,6 @@ static int close_process(Thread *thread, Window *window)
         return -EINVAL;
     }
     drain_run();
-    raise_max(window, (int64_t)(drain_state.total.alloc_bytes - drain_state.total.free_bytes));
     __atomic_store_n(&process_windows[at], NULL, __ATOMIC_RELEASE);
     atomic_fetch_sub(&process_count, 1);
     return 0; /* drain_lock is kept: the sums must stay until they are read */
@@ -380,6 +401,16 @@ static uint32_t make_rows(Window *window, struct memhawk_counts *counts)
     return count;
 }
 
+/* What is left at the end was there at once. Of a process window that can be more than the pushed
+ * sums say. */
+static uint64_t peak_of(const Window *window, const struct memhawk_counts *counts)
+{
+    int64_t peak = atomic_load(&window->live_max) - atomic_load(&window->live_begin);
+    int64_t left = (int64_t)(counts->bytes - counts->freed_bytes);
+    peak = peak < 0 ? 0 : peak;
+    return (uint64_t)(left > peak ? left : peak);
+}
+
 int window_end(Thread *thread, uint64_t handle, struct memhawk_counts *ret_counts)
 {
     Window *window = window_of(handle);
@@ -397,7 +428,7 @@ int window_end(Thread *thread, uint64_t handle, struct memhawk_counts *ret_count
     uint32_t rows = make_rows(window, &counts);
     if (process)
         lock_release(&drain_lock);
-    counts.peak_bytes = (uint64_t)(atomic_load(&window->live_max) - window->live_begin);
+    counts.peak_bytes = peak_of(window, &counts);
     if (window->failed)
         atomic_fetch_add(&runtime.loss_windows, 1);
     else

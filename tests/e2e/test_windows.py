@@ -190,6 +190,14 @@ class Threads(unittest.TestCase):
             names = " ".join(f["function"] for f in stack["frames"])
             self.assertTrue(stack in ours or "pthread_create" in names, names)
 
+    def test_peaks_of_process_windows(self):
+        output, _ = profile(build("process_peak.c"))
+        peaks = dict(line.split() for line in output.splitlines())
+        for size in (1, 4, 13, 40, 121, 364, 1093, 3280):  # times 3, plus 1
+            self.assertEqual(peaks["alone-%d" % (size + 7)], str(size + 7))
+        self.assertAlmostEqual(int(peaks["main"]), 100000, delta=256)
+        self.assertAlmostEqual(int(peaks["other"]), 50000, delta=256)
+
     def test_same_name_on_four_threads(self):
         _, path = profile(self.program, "same")
         document = iterations(path, "mine")
