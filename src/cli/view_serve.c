@@ -64,7 +64,7 @@ static int check_files(const char *verb, const ServeOptions *options, Hub *hub)
     int r = ids ? 0 : -ENOMEM;
     size_t now = ids ? hub_list(hub, ids, count) : 0;
     for (size_t i = 0; i < count && i < now && r == 0; i++) {
-        HubProcess *process = hub_acquire(hub, ids[i]);
+        HubProcess *process = hub_glance(hub, ids[i]);
         if (!process)
             continue;
         if (!process->profile && was_named(options, process->path)) {

@@ -39,7 +39,7 @@ typedef struct StackState {
 
 /* Series apart from the rest of their stacks, and each a cache line by itself: they are what most
  * of the work on a file waits for. */
-enum { SERIES_PAGE = 64 };
+enum { SERIES_PAGE = 16 };
 typedef struct SeriesPage {
     Series series[SERIES_PAGE];
 } SeriesPage;

@@ -64,6 +64,7 @@ static int copy_options(Symbolizer *s, const SymbolOptions *options)
     while (options->debug_dirs && options->debug_dirs[count])
         count++;
     s->options = *options;
+    s->arena.shared = options->texts;
     s->debug_dirs = calloc(count + 1, sizeof(*s->debug_dirs));
     s->options.sysroot = symbol_arena_intern(&s->arena, options->sysroot);
     if (!s->debug_dirs || (options->sysroot && !s->options.sysroot))
@@ -370,6 +371,22 @@ int symbol_resolve_address(Symbolizer *symbolizer, const SymbolModuleInfo *info,
         if (r < 0)
             return r;
     }
+    *ret_frames = answer->frames;
+    return (int)answer->count;
+}
+
+int symbol_find_known(Symbolizer *symbolizer, const SymbolModuleInfo *info, uint64_t file_pc,
+                      const SymbolFrame **ret_frames)
+{
+    Module *m;
+    *ret_frames = &symbolizer->unknown;
+    if (!info)
+        return 1;
+    if (module_get(symbolizer, info, &m) < 0)
+        return 0;
+    SymbolAnswer *answer = symbol_map_find(&m->answers, file_pc);
+    if (!answer)
+        return 0;
     *ret_frames = answer->frames;
     return (int)answer->count;
 }

@@ -17,6 +17,14 @@
 
 typedef struct Symbolizer Symbolizer;
 
+/*
+ * Texts that several Symbolizers have in common, each on its own thread: programs of one server are
+ * much alike. It must outlive them. May lock, for some instructions.
+ */
+typedef struct SymbolTexts SymbolTexts;
+int symbol_texts_new(SymbolTexts **ret_texts);
+void symbol_texts_free(SymbolTexts *texts);
+
 typedef struct SymbolOptions {
     const char *sysroot; /* NULL: "/" */
     const char *const
@@ -27,6 +35,7 @@ typedef struct SymbolOptions {
      * one is asked; true: give up. NULL: never. */
     bool (*is_cancelled)(void *context);
     void *cancel_context;
+    SymbolTexts *texts; /* names, files and paths go there; NULL: into its own memory */
 } SymbolOptions;
 
 typedef struct SymbolFrame {
@@ -71,6 +80,11 @@ int symbol_resolve_address(Symbolizer *symbolizer, const SymbolModuleInfo *info,
  */
 int symbol_adopt(Symbolizer *symbolizer, const SymbolModuleInfo *info, uint64_t file_pc,
                  const SymbolFrame *frames, size_t count);
+
+/* The answer that a Symbolizer has in memory, by symbol_adopt() or from before; opens no file and
+ * keeps nothing. Returns the number of frames; 0: none. */
+int symbol_find_known(Symbolizer *symbolizer, const SymbolModuleInfo *info, uint64_t file_pc,
+                      const SymbolFrame **ret_frames);
 
 /* Per module: how names were found, for `memhawk info` and for hints. */
 typedef enum SymbolSource {

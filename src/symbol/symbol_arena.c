@@ -7,11 +7,12 @@
  * A string is found by the 64-bit hash of its text; texts with the same hash are chained. So names
  * of hundreds of thousands of frames cost one copy each and compare by pointer.
  *
- * One thread at a time; no locks.
+ * One thread at a time; no locks, but for that of SymbolTexts, which is held for one look-up.
  */
 #include "symbol/symbol_arena.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,10 +110,32 @@ static uint64_t text_hash(const char *text, size_t length)
     return hash_mix(hash, word);
 }
 
-const char *symbol_arena_intern(SymbolArena *arena, const char *text)
+struct SymbolTexts {
+    pthread_mutex_t lock;
+    SymbolArena arena; /* lock; what was interned is never written again */
+};
+
+int symbol_texts_new(SymbolTexts **ret_texts)
 {
-    if (!text)
-        return NULL;
+    SymbolTexts *texts = calloc(1, sizeof(*texts));
+    if (!texts)
+        return -ENOMEM;
+    pthread_mutex_init(&texts->lock, NULL);
+    *ret_texts = texts;
+    return 0;
+}
+
+void symbol_texts_free(SymbolTexts *texts)
+{
+    if (!texts)
+        return;
+    symbol_arena_done(&texts->arena);
+    pthread_mutex_destroy(&texts->lock);
+    free(texts);
+}
+
+static const char *intern(SymbolArena *arena, const char *text)
+{
     size_t length = strnlen(text, SYMBOL_TEXT_MAX);
     uint64_t hash = text_hash(text, length);
     struct SymbolString *first = symbol_map_find(&arena->strings, hash);
@@ -126,6 +149,16 @@ const char *symbol_arena_intern(SymbolArena *arena, const char *text)
     string->length = length;
     memcpy(string->text, text, length);
     return symbol_map_put(&arena->strings, hash, string) < 0 ? NULL : string->text;
+}
+
+const char *symbol_arena_intern(SymbolArena *arena, const char *text)
+{
+    if (!text || !arena->shared)
+        return text ? intern(arena, text) : NULL;
+    pthread_mutex_lock(&arena->shared->lock);
+    const char *interned = intern(&arena->shared->arena, text);
+    pthread_mutex_unlock(&arena->shared->lock);
+    return interned;
 }
 
 void symbol_arena_done(SymbolArena *arena)

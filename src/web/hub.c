@@ -116,9 +116,7 @@ static HubEntry *entry_find(Hub *hub, uint32_t id)
 static HubProcess *entry_take(HubEntry *entry)
 {
     fair_lock_take(&entry->lock);
-    /* Out of memory: labels stay as they were, newer stacks have no path. */
-    for (int g = 0; g < 2 && entry->pub.labels[g]; g++)
-        labels_update(entry->pub.labels[g]);
+    hub_symbols_label(entry);
     return &entry->pub;
 }
 
@@ -279,7 +277,8 @@ int hub_new(const HubOptions *options, Hub **ret_hub, size_t *ret_bad)
     hub->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     hub->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     locks_init(hub);
-    int r = hub->stop_fd < 0 ? -errno : add_paths(hub, options, ret_bad);
+    int r = hub->stop_fd < 0 ? -errno : symbol_texts_new(&hub->texts);
+    r = r < 0 ? r : add_paths(hub, options, ret_bad);
     if (r == 0) {
         hub_follow_first(hub, FIRST_READ_NS);
         r = threads_start(hub);
@@ -315,6 +314,7 @@ void hub_free(Hub *hub)
     for (size_t i = 0; i < hub->entry_count; i++)
         entry_free(hub->entries[i]);
     free(hub->entries);
+    symbol_texts_free(hub->texts);
     for (size_t i = 0; i < hub->watch_count; i++)
         free(hub->watches[i].path);
     free(hub->watches);

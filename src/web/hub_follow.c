@@ -94,6 +94,7 @@ static bool is_followed(const Hub *hub, const HubEntry *own, const HubFile *file
 static int make_labels(const Hub *hub, HubProcess *process)
 {
     SymbolOptions own = hub->symbols;
+    own.texts = hub->texts;
     own.debuginfod = false; /* whoever holds a lock must not wait for a network */
     int r = symbol_open(&own, &process->symbolizer);
     for (int g = 0; r == 0 && g < 2; g++)

@@ -28,6 +28,7 @@ typedef struct HubEntry {
     HubProcess pub;        /* first: hub_release() gets a pointer to it */
     FairLock lock;         /* guards pub, but for id and path, which never change */
     uint32_t modules_done; /* lock; those whose source is known. Written by the worker */
+    uint32_t labels_done;  /* lock; frames whose names the labels have, of pub.symbols_done */
 
     /* Hub.list_lock */
     bool listed;       /* hub_list() tells of it */
@@ -60,6 +61,7 @@ typedef struct HubWatch {
 
 struct Hub {
     SymbolOptions symbols;
+    SymbolTexts *texts; /* of all processes; the worker's own symbolizer forgets what it learnt */
     HubNotify *notify;
     void *context;
 
@@ -96,6 +98,8 @@ void hub_follow_first(Hub *hub, uint64_t most_ns);
 void *hub_follow_run(void *context);
 /* hub_symbols.c */
 void *hub_symbols_run(void *context);
+/* Gives the labels of an entry that is held the stacks and names that came since. */
+void hub_symbols_label(HubEntry *entry);
 /* Tells the worker that there is something to do. */
 void hub_symbols_wake(Hub *hub);
 /* Whether the worker shall end; CONTEXT: the Hub. */

@@ -4,7 +4,11 @@
  *
  *   take (lock)      copy what the next frames are: module, address
  *   find (no lock)   ask the worker's own Symbolizer, for a limited time
- *   publish (lock)   hand the answers to the process's Symbolizer and its labels
+ *   publish (lock)   hand the answers to the process's Symbolizer
+ *   label (lock)     from there to its labels: by whoever acquires it, hub_symbols_label()
+ *
+ * Labels and the paths of stacks are a third of what a process takes, so they are made for those
+ * that somebody looks into.
  *
  * A profile's paths, build-ids and segments stay where they are as long as the profile, so the
  * copies may point to them. The first batch of a profile is short, so that names show at once.
@@ -105,31 +109,48 @@ static size_t find_names(Worker *worker, size_t count, uint64_t most_ns)
     return done;
 }
 
-static void publish_frame(HubProcess *process, const Job *job)
-{
-    const SymbolFrame *frames;
-    if (job->count <= 0 || /* keeps its address */
-        symbol_adopt(process->symbolizer, job->in_module ? &job->info : NULL, job->file_pc,
-                     job->found, (size_t)job->count) < 0)
-        return;
-    int count = symbol_resolve(process->symbolizer, process->profile, job->frame, &frames);
-    for (int g = 0; g < 2 && count > 0; g++)
-        labels_put(process->labels[g], job->frame, frames, (size_t)count);
-}
-
 static void publish_frames(Worker *worker, HubEntry *entry, size_t count)
 {
     fair_lock_take(&entry->lock);
     HubProcess *process = &entry->pub;
-    /* labels know the frames of the last update only */
-    for (int g = 0; g < 2; g++)
-        labels_update(process->labels[g]);
-    for (size_t i = 0; i < count; i++)
-        publish_frame(process, &worker->jobs[i]);
+    for (size_t i = 0; i < count; i++) {
+        const Job *job = &worker->jobs[i];
+        if (job->count > 0) /* else it keeps its address, as when there is no memory */
+            (void)symbol_adopt(process->symbolizer, job->in_module ? &job->info : NULL,
+                               job->file_pc, job->found, (size_t)job->count);
+    }
     process->symbols_done += (uint32_t)count;
     process->version++;
     fair_lock_drop(&entry->lock);
     entry->symbols_due = true;
+}
+
+static void label_frame(const HubProcess *process, uint32_t frame)
+{
+    SymbolModuleInfo info;
+    const SymbolFrame *names;
+    uint64_t file_pc = 0;
+    bool inside = symbol_frame_info(process->profile, frame, &info, &file_pc);
+    int count = symbol_find_known(process->symbolizer, inside ? &info : NULL, file_pc, &names);
+    for (int g = 0; g < 2 && count > 0; g++)
+        labels_put(process->labels[g], frame, names, (size_t)count);
+}
+
+/* Out of memory: labels stay as they were, newer stacks have no path. */
+void hub_symbols_label(HubEntry *entry)
+{
+    const HubProcess *process = &entry->pub;
+    if (!process->labels[0])
+        return;
+    for (int g = 0; g < 2; g++)
+        labels_update(process->labels[g]);
+    if (entry->labels_done == process->symbols_done)
+        return;
+    /* labels know the frames of the last update only */
+    for (; entry->labels_done < process->symbols_done; entry->labels_done++)
+        label_frame(process, entry->labels_done);
+    for (int g = 0; g < 2; g++)
+        labels_update(process->labels[g]);
 }
 
 /* ---- modules -------------------------------------------------------------------------------- */

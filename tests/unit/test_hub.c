@@ -541,6 +541,16 @@ static void test_names_come(void **state)
     append(path, snapshot.bytes, snapshot.size);
     Hub *hub = hub_of(path);
     assert_int_equal(wait_event(HUB_SYMBOLS, 1), 1);
+    /* all names are there, and nobody has asked for labels: so there are none */
+    for (int tries = 0, done = 0; done < 2; tries++) {
+        assert_true(tries < 2000);
+        HubProcess *p = hub_glance(hub, 1);
+        done = (int)p->symbols_done;
+        for (int g = 0; g < 2; g++)
+            assert_int_equal(labels_count(p->labels[g]), 0);
+        hub_release(hub, p);
+        usleep(done < 2 ? 10000 : 0);
+    }
     api_fixture_wait(hub, true);
     for (int tries = 0, pending = 1; pending && tries < 2000; tries++) {
         HubProcess *p = hub_acquire(hub, 1);

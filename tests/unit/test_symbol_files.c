@@ -234,6 +234,45 @@ static void test_debuginfod_only_when_asked(void **state)
     free(id);
 }
 
+/* Texts are one copy for all that share them, and stay when one of those goes. */
+static void test_shared_texts(void **state)
+{
+    (void)state;
+    SymbolTexts *texts;
+    Symbolizer *first, *second, *alone;
+    assert_int_equal(symbol_texts_new(&texts), 0);
+    SymbolOptions options = {.no_disk_cache = true, .texts = texts};
+    assert_int_equal(symbol_open(&options, &first), 0);
+    assert_int_equal(symbol_open(&options, &second), 0);
+    options.texts = NULL;
+    assert_int_equal(symbol_open(&options, &alone), 0);
+
+    SymbolModuleInfo info = {.path = "/a/module", .deleted = true};
+    SymbolFrame frame = {.function = "f", .raw = "_f", .file = "f.c", .line = 3};
+    const SymbolFrame *a, *b, *c;
+    assert_int_equal(symbol_find_known(first, &info, 16, &a), 0);
+    assert_int_equal(symbol_adopt(first, &info, 16, &frame, 1), 0);
+    assert_int_equal(symbol_find_known(second, &info, 16, &b), 0); /* texts, not answers */
+    assert_int_equal(symbol_adopt(second, &info, 16, &frame, 1), 0);
+    assert_int_equal(symbol_adopt(alone, &info, 16, &frame, 1), 0);
+    assert_int_equal(symbol_find_known(first, &info, 16, &a), 1);
+    assert_int_equal(symbol_find_known(second, &info, 16, &b), 1);
+    assert_int_equal(symbol_find_known(alone, &info, 16, &c), 1);
+    assert_ptr_equal(a->function, b->function);
+    assert_ptr_equal(a->raw, b->raw);
+    assert_ptr_equal(a->file, b->file);
+    assert_ptr_not_equal(a->function, c->function);
+    symbol_close(first);
+    assert_string_equal(b->function, "f");
+    assert_string_equal(b->raw, "_f");
+    assert_string_equal(b->file, "f.c");
+    assert_int_equal(b->line, 3);
+    assert_ptr_equal(symbol_intern(second, "f"), b->function);
+    symbol_close(second);
+    symbol_close(alone);
+    symbol_texts_free(texts);
+}
+
 static void test_rank_of_aliases(void **state)
 {
     (void)state;
@@ -460,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_sysroot),
         cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_debuginfod_only_when_asked),
+        cmocka_unit_test(test_shared_texts),
         cmocka_unit_test(test_rank_of_aliases),
         CACHE_TEST(test_cache_answers_the_same),
         CACHE_TEST(test_cache_is_used),
