@@ -62,8 +62,10 @@ static inline __attribute__((always_inline)) UnwindWalk *unwind_remembered(Unwin
         entry = memo_differs(entry);
         if (LIKELY(entry->word == WALK_STOP_WORD))
             break;
-        if (!memo->fork)
+        if (!memo->fork) {
+            thread->missed_pc = pc;
             return NULL;
+        }
         entry = memo_across(memo, entry < memo->fork ? entry : memo->fork);
         memo = memo_next(memo);
         if (UNLIKELY(memo->key != pc))

@@ -454,9 +454,12 @@ UnwindWalk *unwind_walk(UnwindThread *thread, const UnwindContext *context)
 {
     catch_up(thread);
     Memo *memo = memo_newest(thread, memo_cell(context->pc, context->sp));
-    if ((memo->key & ~MEMO_FP_LIVE) != context->pc || memo->sp != context->sp ||
-        !(memo = chain_verified(memo, context)))
+    if ((memo->key & ~MEMO_FP_LIVE) != context->pc || memo->sp != context->sp)
         return walk_anew(thread, context);
+    if (thread->missed_pc == context->pc || !(memo = chain_verified(memo, context))) {
+        thread->missed_pc = 0;
+        return walk_anew(thread, context);
+    }
     thread->last = memo;
     thread->stats.verified++;
     return &memo->walk;

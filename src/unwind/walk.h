@@ -81,6 +81,7 @@ struct UnwindThread {
     char *log_full;      /* where the ring ends once it is grown */
     uint32_t need_bytes; /* most that a walk takes, with memo and stops */
     uint32_t aux_bytes;  /* from its first frame to where aux entries must end */
+    uint64_t missed_pc;  /* the chain of this one was compared in vain just now; 0: none */
     UnwindStats stats;   /* `walks` without the verified ones */
     Entry *regs_at;      /* frame for which `regs` holds more than rsp, rbp and pc */
     CfiFrame regs;
