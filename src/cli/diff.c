@@ -272,6 +272,10 @@ static int compare_sessions(const DiffOptions *options, const Session *before, c
                   options->from ? options->from : "start", options->to ? options->to : "end");
         r = -ERANGE;
     }
+    if (r == 0 && options->common.window &&
+        sources[0].window->process_scope != sources[1].window->process_scope)
+        cli_warn("diff: --window %s: is of a thread in the one file, of the process in the other",
+                 options->common.window);
     r = r < 0 ? r : show(options, sources, titles);
     free(titles[0]);
     free(titles[1]);

@@ -488,6 +488,19 @@ class Diff(unittest.TestCase):
             self.assertEqual(document["rows"], [])
             self.assertEqual((document["summary"]["same"], document["summary"]["ambiguous"]), (2, 0))
 
+    def test_scopes_differ(self):
+        with open(os.path.join(SOURCES, "key.c"), encoding="utf-8") as source:
+            text = source.read().replace("MEMHAWK_THREAD", "MEMHAWK_PROCESS")
+        changed = os.path.join(WORK, "key_process.c")
+        with open(changed, "w", encoding="utf-8") as out:
+            out.write(text)
+        other = profile(build(changed))[1]
+        _, error = memhawk("diff", self.before, other, "--window", "parse")
+        self.assertIn("--window parse: is of a thread in the one file, of the process in the other",
+                      error)
+        self.assertNotIn("is of a thread", memhawk("diff", self.before, self.again, "--window",
+                                                   "parse")[1])
+
     def test_formats(self):
         folded, _ = memhawk("diff", self.before, self.added, "--window", "parse", "--format",
                             "folded")
