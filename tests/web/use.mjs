@@ -46,6 +46,18 @@ import {
   withPage,
 } from './lib/stage.mjs';
 
+/** Chosen tabs and switches that have to be looked for: their row is wider than the page. */
+const outOfSight = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('.tabs [aria-selected=true], .segments [aria-checked=true]')]
+      .filter((element) => {
+        const { left, right } = element.getBoundingClientRect();
+        const frame = element.parentElement.getBoundingClientRect();
+        return left < frame.left - 1 || right > frame.right + 1;
+      })
+      .map((element) => element.innerText),
+  );
+
 const tests = {
   async search() {
     await withPage({ show: 'moment' }, async (page) => {
@@ -414,9 +426,11 @@ const tests = {
         await withPage(
           { show: 'change', from: at[2], to: at[9] },
           async (page) => {
-            for (const view of ['flame', 'functions', 'windows', 'compare', 'process']) {
-              await route(page, { view, show: 'change', from: at[2], to: at[9] });
+            for (const view of ['flame', 'functions', 'windows', 'compare', 'process', 'flame']) {
+              const show = view === 'flame' ? 'temporary' : 'change';
+              await route(page, { view, show, from: at[2], to: at[9] });
               await sleep(250);
+              assert.deepEqual(await outOfSight(page), [], `${view} at ${width}`);
               const by = await sideways(page);
               assert.ok(by <= 0, `${view} at ${width} scrolls sideways by ${by}`);
               await picture(page, `${view}-${width}-${theme}`);

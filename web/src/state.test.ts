@@ -3,10 +3,27 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_ROUTE } from './route';
 import type { Route } from './route';
 import type { Process } from './api';
-import { adopt, resolveSpan, selectionOf } from './state';
+import { adopt, isMoving, resolveSpan, selectionOf } from './state';
 
 const RUN = { from: 1000, to: 5000 };
 const route = (change: Partial<Route>): Route => ({ ...DEFAULT_ROUTE, ...change });
+
+describe('what a new snapshot changes', () => {
+    const fixed = { from: 1, to: 2 };
+    it.each<[string, Partial<Route>, boolean]>([
+        ['the peak of the run', {}, true],
+        ['the peak of an interval', fixed, false],
+        ['an open interval', { from: 1 }, true],
+        ['the end', { ...fixed, show: 'moment' }, true],
+        ['a moment', { show: 'moment', moment: 5 }, false],
+        ['windows', { ...fixed, view: 'windows' }, true],
+        ['a comparison with the end, whatever the interval', { ...fixed, view: 'compare' }, true],
+        ['one of two times', { view: 'compare', beforeAt: 1, afterAt: 2 }, false],
+        ['one with the peak', { ...fixed, view: 'compare', beforeAt: 1, afterAt: 'peak' }, true],
+    ])('%s', (_name, change, moving) => {
+        expect(isMoving(route(change))).toBe(moving);
+    });
+});
 
 describe('the chosen interval', () => {
     it.each([

@@ -135,12 +135,22 @@ export const interval = computed<Interval | null>(
     }),
 );
 
+/** Whether a new snapshot may change what is shown. */
+export function isMoving(r: Route): boolean {
+    switch (r.view) {
+        case 'windows':
+            return true;
+        case 'compare':
+            return [r.beforeAt, r.afterAt].some((at) => typeof at !== 'number');
+        default:
+            return r.show === 'moment' ? r.moment === null : r.to === null;
+    }
+}
+
 /** For `revision` of the panels: the answer may have changed though the question did not. */
 export const revision = computed(() => {
     const r = route.value;
-    const moving =
-        r.view === 'windows' || (r.show === 'moment' ? r.moment === null : r.to === null);
-    return namesVersion.value + (moving ? snapshotVersion.value : 0);
+    return namesVersion.value + (isMoving(r) ? snapshotVersion.value : 0);
 });
 
 /** What downloads and the report command are made of, in the API's words. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { parseTime, rfc3339, seconds, shortSeconds } from './times';
+import { clocks, parseTime, rfc3339, seconds, shortSeconds } from './times';
 
 const START = 1795983215795262;
 
@@ -55,5 +55,13 @@ describe('times for the command', () => {
     it('mean the end of the microsecond', () => {
         expect(rfc3339(START)).toBe('2026-11-29T20:13:35.795262999Z');
         expect(rfc3339(1795983215000007)).toBe('2026-11-29T20:13:35.000007999Z');
+    });
+});
+
+describe('an interval on the clock', () => {
+    const noon = new Date(2026, 0, 31, 12, 0, 0).getTime() * 1000;
+    it('has dates only where the days differ', () => {
+        expect(clocks(noon, noon + 1.5e6)).toBe('12:00:00.000 – 12:00:01.500');
+        expect(clocks(noon, noon + 86400e6)).toBe('2026-01-31 12:00:00 – 2026-02-01 12:00:00');
     });
 });

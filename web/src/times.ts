@@ -57,6 +57,14 @@ export function dateAndClock(time: number): string {
     return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(time)}`;
 }
 
+/** "14:03:05.000 – 14:03:09.250"; with dates where the day is not the same. */
+export function clocks(from: number, to: number): string {
+    const [first, last] = [dateAndClock(from), dateAndClock(to)];
+    return first.slice(0, 10) === last.slice(0, 10)
+        ? `${clock(from, true)} – ${clock(to, true)}`
+        : `${first} – ${last}`;
+}
+
 /** A length in microseconds: "1.5 s", "2 min 3 s". */
 export function length(us: number): string {
     return duration(us * 1000);

@@ -141,7 +141,17 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
     const found = useMemo(() => (tree && wanted ? search(tree, wanted) : null), [tree, text]);
     const before = processes.find((one) => one.id === options.id) ?? process;
     const after = processes.find((one) => one.id === options.id2) ?? process;
-    const focus = (label: number | null): void => onView({ focus: label });
+    const pressed = useRef(false);
+    const focus = (label: number | null): void => {
+        pressed.current = label !== null;
+        onView({ focus: label });
+    };
+    const changes = (part: CompareAnswer, dim: boolean): JSX.Element => (
+        <>
+            <GrowthLegend dark={theme?.dark ?? false} />
+            <Changes answer={part} dim={dim} onFocus={focus} />
+        </>
+    );
     const matches = typeof found === 'string' ? null : found;
 
     return (
@@ -201,15 +211,14 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
                             lines={false}
                             revision={revision}
                             wanted={wanted}
+                            pressed={pressed}
                             ask={(direction, most, signal) => api.compare(
                                 { ...options, ...focusOf(view.focus!), direction, limit: most },
                                 signal,
                             )}
                             sidesOf={BOTH_SIDES}
                             onFocus={focus}
-                            below={(part, dim) => (
-                                <Changes answer={part} dim={dim} onFocus={focus} />
-                            )}
+                            below={changes}
                         />
                     ) : (tree.weight[0] ?? 0) > 0 ? (
                         <FlameGraph
@@ -226,10 +235,7 @@ export function ComparePanel(props: ComparePanelProps): JSX.Element {
                     ) : (
                         <Empty>Both sides are empty.</Empty>
                     )}
-                    <GrowthLegend dark={theme?.dark ?? false} />
-                    {view.focus === null && (
-                        <Changes answer={answer} dim={query.loading} onFocus={focus} />
-                    )}
+                    {view.focus === null && changes(answer, query.loading)}
                 </>
             )}
         </section>

@@ -4,6 +4,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useInSight } from '../useInSight';
 
 export interface Choice<T extends string> {
     value: T;
@@ -30,8 +31,10 @@ export function Segments<T extends string>({ name, choices, value, onChoose }: {
         const group = event.currentTarget as HTMLElement;
         group.querySelectorAll('button')[next]?.focus();
     }
+    const box = useRef<HTMLDivElement>(null);
+    useInSight(box, '[aria-checked="true"]', value);
     return (
-        <div class="segments" role="radiogroup" aria-label={name} onKeyDown={onKeyDown}>
+        <div class="segments" role="radiogroup" aria-label={name} ref={box} onKeyDown={onKeyDown}>
             {choices.map((choice) => (
                 <button
                     type="button"

@@ -45,6 +45,8 @@ export interface SandwichProps<T extends TreeAnswer> {
     revision: number;
     /** What is searched for. */
     wanted: Wanted | null;
+    /** True: a button was pressed to come here, and is gone; becomes false. */
+    pressed: { current: boolean };
     ask(direction: Direction, limit: number, signal: AbortSignal): Promise<T>;
     /** What of an answer is drawn, one at a time. */
     sidesOf(answer: T): Shown[];
@@ -97,11 +99,12 @@ export function Sandwich<T extends TreeAnswer>(props: SandwichProps<T>): JSX.Ele
             return { callers: callers!, callees: callees!, label, lines };
         },
     );
-    // What was pressed to come here is gone: the keyboard goes on at what leads back.
+    // What was pressed is gone: the keyboard goes on at what leads back.
     useLayoutEffect(() => {
-        if (document.activeElement === document.body) {
+        if (props.pressed.current && document.activeElement === document.body) {
             back.current?.focus({ preventScroll: true });
         }
+        props.pressed.current = false;
     }, []);
     const more = moreNodes(limit, setLimit);
     const sides = query.data ? props.sidesOf(query.data.callees) : [];
@@ -174,12 +177,13 @@ export function Sandwich<T extends TreeAnswer>(props: SandwichProps<T>): JSX.Ele
 }
 
 /** Callers and callees of one function in a selection of one process. */
-export function FlameSandwich({ id, selection, label, revision, wanted, onFocus }: {
+export function FlameSandwich({ id, selection, label, revision, wanted, pressed, onFocus }: {
     id: number;
     selection: Selection;
     label: number;
     revision: number;
     wanted: Wanted | null;
+    pressed: { current: boolean };
     onFocus(label: number | null): void;
 }): JSX.Element {
     return (
@@ -189,6 +193,7 @@ export function FlameSandwich({ id, selection, label, revision, wanted, onFocus 
             lines={selection.granularity === 'line'}
             revision={revision}
             wanted={wanted}
+            pressed={pressed}
             ask={(direction, limit, signal) =>
                 api.flame(id, { ...selection, focus: label, direction, limit }, signal)
             }

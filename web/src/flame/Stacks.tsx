@@ -111,7 +111,9 @@ export function Stacks(props: StacksProps): JSX.Element {
     const bad = found.find((one) => typeof one === 'string');
     const matches = found.map((one) => (typeof one === 'string' ? null : one));
     const more = moreNodes(limit, setLimit);
+    const pressed = useRef(false);
     const focus = (label: number | null): void => {
+        pressed.current = label !== null;
         setLit(null);
         props.onView({ focus: label });
     };
@@ -150,7 +152,7 @@ export function Stacks(props: StacksProps): JSX.Element {
                     onText={(filter) => props.onView({ filter })}
                 />
             </div>
-            {answer && (
+            {answer && !flame.error && (
                 <SummaryLine
                     answer={answer}
                     start={process.start}
@@ -170,6 +172,7 @@ export function Stacks(props: StacksProps): JSX.Element {
                     label={view.focus}
                     revision={revision}
                     wanted={wanted}
+                    pressed={pressed}
                     onFocus={focus}
                 />
             ) : (

@@ -173,6 +173,9 @@ function LossNotice() {
 
 function SymbolNotice() {
     const { done, total } = symbols.value;
+    if (total > done && connection.value === 'gone') {
+        return null; // nobody looks for them any more
+    }
     if (total > done) {
         return (
             <Notice id="notice-symbols" tone="plain" lasting>

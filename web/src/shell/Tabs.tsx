@@ -3,8 +3,10 @@
 // The tabs, as WAI-ARIA has them: one is in the tab order, arrows move between them. "Windows" is
 // there when the program has marked some.
 
+import { useRef } from 'preact/hooks';
 import type { View } from '../route';
 import { go, route } from '../state';
+import { useInSight } from '../useInSight';
 import { useMarkedWindows } from '../windows/marked';
 
 const WORDS: [View, string][] = [
@@ -29,8 +31,10 @@ export function Tabs() {
             document.getElementById(`tab-${next[0]}`)?.focus();
         }
     };
+    const box = useRef<HTMLDivElement>(null);
+    useInSight(box, '[aria-selected="true"]', `${view} ${windows}`);
     return (
-        <div class="tabs" role="tablist" aria-label="Views">
+        <div class="tabs" role="tablist" aria-label="Views" ref={box}>
             {shown.map(([name, words], i) => (
                 <button
                     key={name}

@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The chosen interval in words (start, end, length, clock times, change of live bytes), its ends
-// as text fields in seconds since the start of the run: shown to the millisecond, read to the
-// microsecond.
+// as text fields in seconds since the start of the run: shown to the millisecond, or where that is
+// no use to the microsecond, as they are read.
 
 import { useRef, useState } from 'preact/hooks';
 import { api, ApiError } from '../api';
 import { signed } from '../format';
 import { useQuery } from '../query';
 import { bounds, chooseInterval, go, namesVersion, process, route, running, span } from '../state';
-import { clock, length, parseTime, seconds } from '../times';
+import { clock, clocks, length, parseTime, seconds } from '../times';
+
+/** Shorter than this, milliseconds tell too little. */
+const FINE_US = 20000;
 
 interface TimeFieldProps {
     label: string;
     time: number;
     start: number;
+    /** To the microsecond. */
+    fine: boolean;
     end: 'start' | 'end';
     testId: string;
     onTime(time: number | null): void;
 }
 
-function TimeField({ label, time, start, end, testId, onTime }: TimeFieldProps) {
+function TimeField({ label, time, start, fine, end, testId, onTime }: TimeFieldProps) {
     const [draft, setDraft] = useState<string | null>(null);
     const parsed = draft === null ? null : parseTime(draft, start, end);
     const wrong = parsed === undefined;
-    const shown = seconds(start + Math.round((time - start) / 1000) * 1000, start);
+    const unit = fine ? 1 : 1000;
+    const shown = seconds(start + Math.round((time - start) / unit) * unit, start);
     // A focused field stands still while the run goes on; only what was typed is taken.
     const given = useRef('');
     const commit = (): void => {
@@ -145,6 +151,7 @@ export function IntervalBar({ start }: { start: number }) {
         const from = s.from <= run.from ? null : s.from;
         chooseInterval(from !== null && time !== null ? Math.min(from, time) : from, time);
     };
+    const fine = s.to - s.from < FINE_US;
     const what = s.whole ? 'Whole run' : route.value.last !== null ? 'Following' : 'Interval';
     return (
         <div class="interval" data-testid="interval" data-from={s.from} data-to={s.to}>
@@ -153,6 +160,7 @@ export function IntervalBar({ start }: { start: number }) {
                 label="from"
                 time={s.from}
                 start={start}
+                fine={fine}
                 end="start"
                 testId="interval-from"
                 onTime={setFrom}
@@ -161,13 +169,16 @@ export function IntervalBar({ start }: { start: number }) {
                 label="to"
                 time={s.to}
                 start={start}
+                fine={fine}
                 end="end"
                 testId="interval-to"
                 onTime={setTo}
             />
             <span class="words" data-testid="interval-words">
-                {length(s.to - s.from)} long, {clock(s.from, true)} –{' '}
-                {s.open && running.value ? 'now' : clock(s.to, true)}
+                {length(s.to - s.from)} long,{' '}
+                {s.open && running.value
+                    ? `${clock(s.from, true)} – now`
+                    : clocks(s.from, s.to)}
             </span>
             {!s.whole && <Change from={s.from} to={s.to} open={s.open} />}
             <MomentChip start={start} />
