@@ -5,7 +5,7 @@
 //     node states.mjs --build BUILD [--pictures FOLDER] [TEST...]
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closePage, frames, launch, openPage, picture, sideways } from './lib/browser.mjs';
 import {
@@ -198,6 +198,39 @@ const tests = {
       await waitTotals(page, [10640]);
       await picture(page, 'state-truncated');
     });
+  },
+
+  async deleted() {
+    const program = new Stepped();
+    await program.step('cache 4');
+    const { path } = program;
+    await withView([program.folder], async (page, viewer) => {
+      await waitTotals(page, [4000]);
+      const notice = byId(page, 'notice-deleted');
+      assert.equal(await notice.count(), 0);
+      renameSync(path, `${path}.away`);
+      await notice.waitFor();
+      assert.ok((await notice.innerText()).includes(path));
+      // It is followed on, and can be saved.
+      await program.step('cache 2');
+      await waitTotals(page, [6000]);
+      await picture(page, 'state-deleted');
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        byId(page, 'save-deleted').click(),
+      ]);
+      assert.ok(readFileSync(await file.path()).equals(readFileSync(`${path}.away`)));
+      // Another file at its path is not what was asked for.
+      writeFileSync(path, 'nonsense');
+      const { id } = (await viewer.json('processes')).processes.find((p) => p.pid === program.pid);
+      const answer = await viewer.fetch('download', { id, format: 'binpb' });
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      assert.ok(bytes.equals(readFileSync(`${path}.away`)));
+      // It comes back.
+      renameSync(`${path}.away`, path);
+      await notice.waitFor({ state: 'detached' });
+    });
+    await program.end();
   },
 
   async 'not-a-profile'() {
