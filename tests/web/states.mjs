@@ -132,6 +132,27 @@ const tests = {
     await program.end();
   },
 
+  /** An interval between two snapshots has no peak: said, beside no figures, and no error. */
+  async 'no-snapshot-there'() {
+    const program = new Stepped();
+    const { time } = await program.step('cache 4');
+    await sleep(50);
+    await program.step('cache 4');
+    const view = async (page) => {
+      await waitTotals(page, [8000]);
+      const from = Number(time / 1000n) + 10000;
+      await route(page, { from, to: from + 10000 });
+      await until('the words', async () =>
+        /No snapshot there/.test(await byId(page, 'panel').innerText()),
+      );
+      assert.equal(await page.locator('.panel-error, .flame-summary').count(), 0);
+      await route(page, {});
+      await waitTotals(page, [8000]);
+    };
+    await withView([program.path], view, { allowed: /status of 404/ });
+    await program.end();
+  },
+
   async killed() {
     const program = new Stepped();
     await program.step('cache 4');

@@ -33,13 +33,20 @@ const TITLE: Record<string, string> = {
 };
 
 export function Failed({ error, retry }: { error: ApiError; retry(): void }): JSX.Element {
+    // Between two snapshots nothing went wrong: there is nothing.
+    const nothing = error.code === 'no-snapshot';
     return (
-        <div class="panel-state panel-error" role="alert">
+        <div
+            class={`panel-state ${nothing ? 'panel-empty' : 'panel-error'}`}
+            role={nothing ? 'status' : 'alert'}
+        >
             <strong>{TITLE[error.code] ?? 'Something went wrong'}</strong>
             <p>{error.message}</p>
-            <button type="button" onClick={retry}>
-                Try again
-            </button>
+            {!nothing && (
+                <button type="button" onClick={retry}>
+                    Try again
+                </button>
+            )}
         </div>
     );
 }
