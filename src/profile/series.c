@@ -183,10 +183,11 @@ int series_put(Series *series, Pool *pool, uint32_t snapshot, const Values *now)
 
 void series_fetch(const Series *series)
 {
-    const uint8_t *end = (const uint8_t *)series->last + sizeof(SeriesChunk) + series->used;
+    const uint8_t *end;
 
     if (!series->last)
         return;
+    end = series->last->data + series->used;
     __builtin_prefetch(end, 1);
     __builtin_prefetch(end + POINT_USUAL_BYTES - 1, 1);
 }
