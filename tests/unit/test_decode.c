@@ -33,7 +33,8 @@ static long source_read(void *context, uint8_t *buffer, size_t bytes)
         bytes = source->left;
     if (bytes && buffer)
         memcpy(buffer, source->data, bytes);
-    source->data += bytes;
+    if (bytes)
+        source->data += bytes;
     source->left -= bytes;
     return (long)bytes;
 }
