@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
+#include "runtime/huge.h"
 
 enum { CHUNK_BYTES = 64 << 10, CHUNK_HEADER = 64 };
 
@@ -22,9 +23,15 @@ static _Atomic uint64_t bytes_of[ARENA_KINDS];
 static _Atomic unsigned fail_countdown;
 
 /* A thread that fills pages one after the other has them mapped by one call, for a third of what
- * their faults would cost. */
+ * their faults would cost. What is large enough gets huge pages instead, which are few. */
 static void *map_filled(size_t bytes)
 {
+    if (bytes >= HUGE_BYTES) {
+        void *memory = huge_map(bytes);
+        if (memory)
+            huge_want(memory, bytes);
+        return memory;
+    }
     long ret = sys_call(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_POPULATE, -1, 0);
     return ret < 0 && ret > -4096 ? NULL : (void *)ret;

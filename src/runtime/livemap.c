@@ -11,9 +11,11 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
+#include "runtime/huge.h"
 
 enum { MINCORE_PAGES = 4096, LEAF_SPARE = 4096 };
 enum { WARM_BITS = 20, WARM_BYTES = 1 << WARM_BITS, WARM_LEAVES = 1024 };
+enum { DENSE_STRETCHES = 8 };
 
 _Atomic(LiveEntry *) livemap_heap_root[1 << LIVEMAP_ROOT_BITS];
 
@@ -44,9 +46,10 @@ LiveEntry *livemap_make(LiveMap *map, const void *block)
     if (entry)
         return entry;
     size_t top = LIVEMAP_TOP((uintptr_t)block);
-    LiveEntry *fresh = sys_map(leaf_bytes(map) + LEAF_SPARE);
+    LiveEntry *fresh = huge_map(leaf_bytes(map) + LEAF_SPARE);
     if (!fresh)
         return NULL;
+    huge_refuse(fresh, leaf_bytes(map) + LEAF_SPARE); /* until its heap is seen to be dense */
     LiveEntry *expected = NULL;
     /* Programs at fixed addresses have blocks in the lowest leaf, where NULL lies too: there it has
      * an entry of slot 0, nobody's, so that the fast path fails before it reads a header. */
@@ -79,7 +82,36 @@ static bool warm_claim(uintptr_t address)
            !(atomic_fetch_or_explicit(word, bit, memory_order_relaxed) & bit);
 }
 
-void livemap_warm(const LiveMap *map, uintptr_t block, uintptr_t *last)
+/* Whether the DENSE_STRETCHES below the one at that address were all claimed. */
+static bool is_dense_below(uintptr_t address)
+{
+    uintptr_t newest = address - WARM_BYTES;
+    unsigned at = newest >> WARM_BITS & 63;
+    uint64_t word =
+        atomic_load_explicit(&warmed[LIVEMAP_TOP(newest) % WARM_LEAVES], memory_order_relaxed);
+    uint64_t bits = (UINT64_C(1) << DENSE_STRETCHES) - 1;
+    return at + 1 >= DENSE_STRETCHES && (word >> (at + 1 - DENSE_STRETCHES) & bits) == bits;
+}
+
+/*
+ * The entry of an address in a stretch that is to be mapped ahead; NULL: its leaf is not there.
+ * Above a dense heap the leaf is made, and where a huge page begins it is asked for: so huge pages
+ * take at most 8 bytes a granule of what is dense, and a last one of which little is used.
+ */
+static LiveEntry *warm_entry(LiveMap *map, uintptr_t address)
+{
+    const void *block = (const void *)address;
+    LiveEntry *entry = livemap_find(map, block);
+    if (address % WARM_BYTES != 0 || !is_dense_below(address))
+        return entry;
+    if (!entry)
+        entry = livemap_make(map, block);
+    if (entry && (uintptr_t)entry % HUGE_BYTES == 0)
+        huge_want(entry, HUGE_BYTES);
+    return entry;
+}
+
+void livemap_warm(LiveMap *map, uintptr_t block, uintptr_t *last)
 {
     static _Atomic bool refused;
     uintptr_t ahead = block + WARM_BYTES / 4, stretch = ahead & ~((uintptr_t)WARM_BYTES - 1);
@@ -88,7 +120,7 @@ void livemap_warm(const LiveMap *map, uintptr_t block, uintptr_t *last)
     if (!follows || !warm_claim(ahead) || atomic_load_explicit(&refused, memory_order_relaxed))
         return;
     uintptr_t from = block > stretch ? block : stretch;
-    const LiveEntry *first = livemap_find(map, (const void *)from);
+    const LiveEntry *first = warm_entry(map, from);
     if (!first)
         return;
     uintptr_t start = ((uintptr_t)first + 4095) & ~(uintptr_t)4095;

@@ -95,10 +95,10 @@ static inline uint32_t live_take(LiveEntry *entry, uint64_t *ret_overhead)
 /*
  * Called now and then while a thread's live bytes grow, with its newest block: where blocks follow
  * each other upwards, as in fresh heap, maps the map's pages for the next ones in one system call,
- * which costs half of what their faults would; once for each place. *last: the block of the
- * thread's last call.
+ * which costs half of what their faults would; once for each place. Above a heap that is dense
+ * those are huge pages (huge.h). *last: the block of the thread's last call.
  */
-void livemap_warm(const LiveMap *map, uintptr_t block, uintptr_t *last);
+void livemap_warm(LiveMap *map, uintptr_t block, uintptr_t *last);
 
 /* Resident bytes of the map, by mincore(); cold, for the collector. */
 uint64_t livemap_resident_bytes(const LiveMap *map);

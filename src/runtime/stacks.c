@@ -137,7 +137,8 @@ void stacks_frames(const Stack *stack, FrameWord *ret_frames)
     unsigned left = stack->depth;
     while (left) {
         unsigned from = stack->depth - left, count = own_of(stack) - from;
-        memcpy(ret_frames, stack->frames + from, count * sizeof(FrameWord));
+        if (count)
+            memcpy(ret_frames, stack->frames + from, count * sizeof(FrameWord));
         ret_frames += count;
         left -= count;
         stack = stacks_get(stack->outer);

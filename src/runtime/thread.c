@@ -60,7 +60,7 @@ static bool thread_claim(Thread *thread, uint32_t tid)
 
 static bool thread_prepare(Thread *thread)
 {
-    thread->ids = arena_map(ARENA_THREADS, FIRST_IDS * sizeof(Slot *));
+    thread->ids = arena_map(ARENA_THREADS, FIRST_IDS * sizeof(uint32_t));
     thread->recent = arena_take(ARENA_THREADS, FIRST_RECENT * sizeof(RecentSlot));
     if (!thread->ids || !thread->recent)
         return false;
@@ -199,12 +199,12 @@ void thread_raise_epoch(Thread *thread, uint32_t epoch)
     } while (!atomic_compare_exchange_weak(&thread->stamp, &now, raised));
 }
 
-static void ids_set(Slot **ids, uint32_t mask, Slot *slot)
+static void ids_set(uint32_t *ids, uint32_t mask, uint32_t index)
 {
-    uint32_t at = slot->stack_id & mask;
+    uint32_t at = slot_at(index)->stack_id & mask;
     while (ids[at])
         at = (at + 1) & mask;
-    ids[at] = slot;
+    ids[at] = index;
 }
 
 /* Starts empty: what is still in use comes back by itself. Without memory it stays as it is. */
@@ -228,18 +228,18 @@ static void recent_grow(Thread *thread, uint32_t cells)
 static bool ids_grow(Thread *thread)
 {
     uint32_t cells = thread->ids_mask + 1;
-    Slot **fresh = arena_map_filled(ARENA_THREADS, (size_t)cells * 2 * sizeof(Slot *));
+    uint32_t *fresh = arena_map_filled(ARENA_THREADS, (size_t)cells * 2 * sizeof(uint32_t));
     if (!fresh)
         return false;
     for (uint32_t at = 0; at < cells; at++)
         if (thread->ids[at])
             ids_set(fresh, cells * 2 - 1, thread->ids[at]);
-    Slot **old = thread->ids;
+    uint32_t *old = thread->ids;
     thread->ids = fresh;
     atomic_signal_fence(memory_order_seq_cst);
     thread->ids_mask = cells * 2 - 1;
     atomic_signal_fence(memory_order_seq_cst);
-    arena_unmap(ARENA_THREADS, old, (size_t)cells * sizeof(Slot *));
+    arena_unmap(ARENA_THREADS, old, (size_t)cells * sizeof(uint32_t));
     recent_grow(thread, cells);
     return true;
 }
@@ -260,8 +260,8 @@ Slot *thread_slot_make(Thread *thread, uint32_t stack_id)
 {
     for (uint32_t at = stack_id & thread->ids_mask; thread->ids[at];
          at = (at + 1) & thread->ids_mask)
-        if (thread->ids[at]->stack_id == stack_id)
-            return thread->ids[at];
+        if (slot_at(thread->ids[at])->stack_id == stack_id)
+            return slot_at(thread->ids[at]);
     if (thread->ids_used * 4 >= thread->ids_mask * 3 && !ids_grow(thread))
         return NULL;
     Slot *slot = slot_new(thread);
@@ -269,7 +269,7 @@ Slot *thread_slot_make(Thread *thread, uint32_t stack_id)
         return NULL;
     slot->stack_id = stack_id;
     slot->stamp = (uint64_t)(thread->index + 1) << 32; /* epoch 0: its first touch is noted */
-    ids_set(thread->ids, thread->ids_mask, slot);
+    ids_set(thread->ids, thread->ids_mask, slot_index(slot));
     thread->ids_used++;
     Stack *stack = stacks_get(stack_id);
     uint32_t first = atomic_load_explicit(&stack->first_slot, memory_order_relaxed);

@@ -41,7 +41,8 @@ typedef struct Thread {
     uintptr_t last_block; /* most recent allocation, for temporary */
     int64_t room_up;      /* live bytes may grow by this, */
     int64_t room_down;    /* or shrink by this, before they are pushed into the global sum */
-    Slot **ids;           /* open addressing by stack id, see thread_slot_find */
+    uint32_t *ids;        /* indices of slots, 0: free; open addressing by stack id, see
+                             thread_slot_find */
     uint32_t ids_mask;
     uint32_t ids_used;
 
@@ -134,6 +135,6 @@ static inline RecentSlot *thread_recent(const Thread *thread, uint64_t hash)
 
 static inline Slot *thread_slot_find(const Thread *thread, uint32_t stack_id)
 {
-    Slot *slot = thread->ids[stack_id & thread->ids_mask];
-    return LIKELY(slot && slot->stack_id == stack_id) ? slot : NULL;
+    Slot *slot = slot_at(thread->ids[stack_id & thread->ids_mask]);
+    return LIKELY(slot->stack_id == stack_id) ? slot : NULL; /* slot 0 is of stack 0: none */
 }

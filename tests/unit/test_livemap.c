@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "runtime/livemap.h"
+#include "vm_flags.h"
 
 #define AT(address) ((const void *)(uintptr_t)(address))
 
@@ -164,7 +165,6 @@ static void test_warm(void **state)
         assert_int_equal(live_take(first + i, &overhead), 0x40 + (i << 6));
         assert_int_equal(overhead, 7);
     }
-    assert_null(livemap_find(&map, AT(LEAF + 0x4000000)));
 }
 
 /* Mapped ahead once, where blocks follow each other. */
@@ -197,6 +197,65 @@ static void test_warm_once(void **state)
     assert_int_equal(livemap_resident_bytes(&map), empty);
 }
 
+/* As a heap grows from FROM to TO. */
+static void grow(LiveMap *map, uintptr_t from, uintptr_t to)
+{
+    uintptr_t last = 0;
+    for (uintptr_t block = from; block < to; block += 0x10000) {
+        assert_non_null(livemap_make(map, AT(block)));
+        livemap_warm(map, block, &last);
+    }
+}
+
+static bool wants_huge(const LiveMap *map, uintptr_t address)
+{
+    return vm_has_flag(livemap_find(map, AT(address)), "hg");
+}
+
+/* 2 MiB of the map are 16 MiB of heap: wanted where the 8 MiB below were used, else refused. */
+static void test_huge(void **state)
+{
+    (void)state;
+    const uintptr_t region = LEAF + 0x80000000, mib = 1 << 20;
+    LiveMap map = {0};
+    livemap_init(&map, 5);
+    if (!vm_knows_huge())
+        skip();
+    LiveEntry *first = livemap_make(&map, AT(region));
+    assert_int_equal((uintptr_t)first % 0x200000, 0);
+    assert_true(vm_has_flag(first, "nh"));
+    assert_true(vm_has_flag(first + 0x1fffff, "nh"));
+    /* 7 MiB are not enough. */
+    grow(&map, region + 9 * mib, region + 17 * mib);
+    assert_false(wants_huge(&map, region));
+    assert_false(wants_huge(&map, region + 16 * mib));
+    grow(&map, region + 17 * mib, region + 31 * mib);
+    assert_false(wants_huge(&map, region + 32 * mib)); /* nor before it is needed */
+    grow(&map, region + 31 * mib, region + 32 * mib);
+    assert_true(wants_huge(&map, region + 32 * mib));
+    assert_true(wants_huge(&map, region + 48 * mib - 32));
+    assert_false(wants_huge(&map, region + 48 * mib));
+    assert_false(wants_huge(&map, region + 32 * mib - 32));
+}
+
+/* Above a dense heap the next leaf is there before its first block, with a huge page. */
+static void test_next_leaf(void **state)
+{
+    (void)state;
+    const uintptr_t region = LEAF + 0xc0000000, mib = 1 << 20;
+    LiveMap map = {0}, sparse = {0};
+    livemap_init(&map, 5);
+    livemap_init(&sparse, 5);
+    grow(&map, region + 56 * mib, region + 64 * mib);
+    assert_non_null(livemap_find(&map, AT(region + 64 * mib)));
+    assert_null(livemap_find(&map, AT(region + 128 * mib)));
+    if (vm_knows_huge())
+        assert_true(wants_huge(&map, region + 64 * mib));
+    /* Not above a hole. */
+    grow(&sparse, region + 128 * mib + 57 * mib, region + 192 * mib);
+    assert_null(livemap_find(&sparse, AT(region + 192 * mib)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,7 +263,8 @@ int main(void)
         cmocka_unit_test(test_tags),       cmocka_unit_test(test_ends),
         cmocka_unit_test(test_init_twice), cmocka_unit_test(test_resident),
         cmocka_unit_test(test_entries),    cmocka_unit_test(test_warm),
-        cmocka_unit_test(test_warm_once),
+        cmocka_unit_test(test_warm_once),  cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_next_leaf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
