@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api_fixture.h"
 
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -111,4 +113,30 @@ int64_t api_fixture_int(const json_t *body, const char *path)
     if (!json_is_integer(value))
         fail_msg("%s is no integer", path);
     return json_integer_value(value);
+}
+
+void *api_fixture_serve_slowly(void *context)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n\x7f"
+                               "ELF";
+    int listener = *(int *)context, client = accept(listener, NULL, NULL);
+    char question[4096];
+    if (client < 0 || read(client, question, sizeof(question)) <= 0)
+        return NULL;
+    for (ssize_t n = send(client, head, sizeof(head) - 1, MSG_NOSIGNAL); n > 0; usleep(20000))
+        n = send(client, "x", 1, MSG_NOSIGNAL);
+    close(client);
+    return NULL;
+}
+
+int api_fixture_listen(char *ret_url, size_t size)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t bytes = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, bytes), 0);
+    assert_int_equal(listen(listener, 5), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
+    snprintf(ret_url, size, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    return listener;
 }

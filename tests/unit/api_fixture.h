@@ -22,3 +22,9 @@ json_t *api_fixture_get(Hub *hub, const char *route, const char *query, unsigned
 /* Integer below PATH: keys and indexes with dots between, "nodes.total.0.3". */
 int64_t api_fixture_int(const json_t *body, const char *path);
 const json_t *api_fixture_at(const json_t *body, const char *path);
+
+/* A socket that listens on the loopback, and its URL. */
+int api_fixture_listen(char *ret_url, size_t size);
+/* A thread; LISTENER points to such a socket. Answers one question with the first bytes of a large
+ * file, and then a byte at a time until nobody listens. */
+void *api_fixture_serve_slowly(void *listener);

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <link.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -585,33 +583,6 @@ static void test_names_come(void **state)
 
 /* ---- a slow server -------------------------------------------------------------------------- */
 
-/* Answers each question with the first bytes of a large file, and then a byte at a time. */
-static void *serve_slowly(void *context)
-{
-    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n\x7f"
-                               "ELF";
-    int listener = *(int *)context, client = accept(listener, NULL, NULL);
-    char question[4096];
-    if (client < 0 || read(client, question, sizeof(question)) <= 0)
-        return NULL;
-    for (ssize_t n = send(client, head, sizeof(head) - 1, MSG_NOSIGNAL); n > 0; usleep(20000))
-        n = send(client, "x", 1, MSG_NOSIGNAL);
-    close(client);
-    return NULL;
-}
-
-static int listen_here(char *ret_url, size_t size)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t bytes = sizeof(address);
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)&address, bytes), 0);
-    assert_int_equal(listen(listener, 5), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
-    snprintf(ret_url, size, "http://127.0.0.1:%d/", ntohs(address.sin_port));
-    return listener;
-}
-
 /* The end of a hub waits for no download. */
 static void test_slow_server(void **state)
 {
@@ -625,11 +596,11 @@ static void test_slow_server(void **state)
                                   "actual { size: 5 active: 1 } }\n");
     char url[100];
     pthread_t server;
-    int listener = listen_here(url, sizeof(url));
+    int listener = api_fixture_listen(url, sizeof(url));
     setenv("DEBUGINFOD_URLS", url, 1);
     setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
     setenv("DEBUGINFOD_TIMEOUT", "60", 1);
-    assert_int_equal(pthread_create(&server, NULL, serve_slowly, &listener), 0);
+    assert_int_equal(pthread_create(&server, NULL, api_fixture_serve_slowly, &listener), 0);
     put(path, PROCESS);
     append(path, snapshot.bytes, snapshot.size);
     HubOptions options = {
