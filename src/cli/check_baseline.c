@@ -89,7 +89,7 @@ static int judge(const CompareSource sources[DIFF_SIDES], int64_t before, int64_
 {
     const ProfileWindow *window = sources[DIFF_AFTER].window;
     CheckResult *result = check_report_add(report);
-    if (!result || (window && !(result->window = compare_window_title(
+    if (!result || (window && !(result->window = profile_window_title(
                                     sources[DIFF_AFTER].session->profile, window))))
         return -ENOMEM;
     result->limit = limit;

@@ -66,7 +66,5 @@ const ProfileWindow *compare_find_window(const char *verb, const Session *sessio
 /* Why a look-up failed with CODE: "the profile has no such window; it has a, b". Cut at SIZE. */
 void compare_window_problem(const Profile *profile, const char *text, int code, char *ret_why,
                             size_t size);
-/* The name by which a window is found, to be freed; NULL: no memory. */
-char *compare_window_title(const Profile *profile, const ProfileWindow *window);
 /* Figures of a window as the metrics of a stack. */
 Values compare_window_values(const WindowFigures *figures);

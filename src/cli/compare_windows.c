@@ -13,11 +13,6 @@
 
 enum { KNOWN_NAMES_MAX = 12, MORE_BYTES = 32 };
 
-static const char *scope_words(const ProfileWindow *window)
-{
-    return window->process_scope ? " (process)" : " (thread)";
-}
-
 static bool has_name(const ProfileWindow *window, const char *text)
 {
     return strcmp(window->name, text) == 0;
@@ -27,7 +22,7 @@ static bool has_name_and_scope(const ProfileWindow *window, const char *text)
 {
     size_t length = strlen(window->name);
     return strncmp(window->name, text, length) == 0 &&
-           strcmp(text + length, scope_words(window)) == 0;
+           strcmp(text + length, profile_scope_words(window)) == 0;
 }
 
 static bool has_end(const ProfileWindow *window, const char *text)
@@ -80,15 +75,6 @@ int compare_window_by_name(const Profile *profile, const char *text,
     return 0;
 }
 
-char *compare_window_title(const Profile *profile, const ProfileWindow *window)
-{
-    const ProfileWindow *last;
-    bool shared = count_fitting(profile, has_name, window->name, &last) > 1;
-    char *title;
-    return asprintf(&title, "%s%s", window->name, shared ? scope_words(window) : "") < 0 ? NULL
-                                                                                         : title;
-}
-
 /* "a, b and 3 more": as many as there is room for. */
 static void list_windows(const Profile *profile, Fits *fits, const char *text, char *ret_list,
                          size_t size)
@@ -99,7 +85,7 @@ static void list_windows(const Profile *profile, Fits *fits, const char *text, c
         const ProfileWindow *window = profile_window(profile, i);
         if (fits && !fits(window, text))
             continue;
-        char *title = compare_window_title(profile, window);
+        char *title = profile_window_title(profile, window);
         size_t wants = title ? strlen(title) + 2 : size;
         if (left == 0 && shown < KNOWN_NAMES_MAX && length + wants + MORE_BYTES < size) {
             length += (size_t)snprintf(ret_list + length, size - length, "%s%s", shown ? ", " : "",

@@ -302,5 +302,13 @@ typedef struct ProfileWindow {
 } ProfileWindow;
 size_t profile_window_count(const Profile *profile);
 const ProfileWindow *profile_window(const Profile *profile, size_t index);
-/* NULL when there is no window of that name. */
-const ProfileWindow *profile_window_find(const Profile *profile, const char *name);
+/* What its title says of the scope: " (thread)" or " (process)". */
+static inline const char *profile_scope_words(const ProfileWindow *window)
+{
+    return window->process_scope ? " (process)" : " (thread)";
+}
+/* The window's name; where a window of the other scope has it too, "NAME (thread)" or "NAME
+ * (process)". To be freed; NULL: no memory. */
+char *profile_window_title(const Profile *profile, const ProfileWindow *window);
+/* By name or title; NULL when there is none. Of two windows of that name the first. */
+const ProfileWindow *profile_window_find(const Profile *profile, const char *text);

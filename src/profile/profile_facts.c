@@ -159,11 +159,33 @@ const ProfileWindow *profile_window(const Profile *profile, size_t index)
     return &profile->windows.items[index].pub;
 }
 
-const ProfileWindow *profile_window_find(const Profile *profile, const char *name)
+static bool window_has_title(const ProfileWindow *window, const char *text)
 {
+    size_t length = strlen(window->name);
+    return strncmp(window->name, text, length) == 0 &&
+           strcmp(text + length, profile_scope_words(window)) == 0;
+}
+
+const ProfileWindow *profile_window_find(const Profile *profile, const char *text)
+{
+    const ProfileWindow *titled = NULL;
     for (size_t i = 0; i < profile->windows.count; i++) {
-        if (strcmp(profile->windows.items[i].pub.name, name) == 0)
-            return &profile->windows.items[i].pub;
+        const ProfileWindow *window = &profile->windows.items[i].pub;
+        if (strcmp(window->name, text) == 0)
+            return window;
+        if (!titled && window_has_title(window, text))
+            titled = window;
     }
-    return NULL;
+    return titled;
+}
+
+char *profile_window_title(const Profile *profile, const ProfileWindow *window)
+{
+    size_t sharing = 0;
+    for (size_t i = 0; i < profile->windows.count; i++)
+        sharing += strcmp(profile->windows.items[i].pub.name, window->name) == 0;
+    char *title;
+    int length =
+        asprintf(&title, "%s%s", window->name, sharing > 1 ? profile_scope_words(window) : "");
+    return length < 0 ? NULL : title;
 }

@@ -54,6 +54,15 @@ static json_t *spans(const Profile *profile, const ProfileWindow *window)
     return list;
 }
 
+/* NULL, which json_pack() makes its own failure: no memory. */
+static json_t *title_of(const Profile *profile, const ProfileWindow *window)
+{
+    char *title = profile_window_title(profile, window);
+    json_t *text = title ? json_name(title) : NULL;
+    free(title);
+    return text;
+}
+
 static json_t *window_object(const Profile *profile, const ProfileWindow *window)
 {
     size_t stack_count = profile_stack_count(profile);
@@ -64,10 +73,10 @@ static json_t *window_object(const Profile *profile, const ProfileWindow *window
         return NULL;
     const int64_t *total = stats.total.v;
     return json_pack(
-        "{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:o, s:o, s:o}, s:i, s:o}",
-        "name", json_name(window->name), "scope", window->process_scope ? "process" : "thread",
-        "iterations", (json_int_t)window->iterations, "unfinished",
-        (json_int_t)window_unfinished(window), "duration_ns",
+        "{s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:o, s:o, s:o}, s:i, s:o}",
+        "name", json_name(window->name), "title", title_of(profile, window), "scope",
+        window->process_scope ? "process" : "thread", "iterations", (json_int_t)window->iterations,
+        "unfinished", (json_int_t)window_unfinished(window), "duration_ns",
         (json_int_t)window_duration_ns(window), "allocations",
         (json_int_t)total[WINDOW_ALLOCATIONS], "bytes", (json_int_t)total[WINDOW_BYTES], "frees",
         (json_int_t)total[WINDOW_FREES], "freed_bytes", (json_int_t)total[WINDOW_FREED_BYTES],

@@ -11,6 +11,7 @@
  *   hold K       K KiB in one block, held over a snapshot      main → hold_buffer
  *   nest N       N blocks of 48 bytes, the stack 12 deep       main → nest → … → nest
  *   window N X   the window X, N times: 3 blocks of 40 bytes, one of which stays
+ *   whole N X    the same window of the whole process
  *   mark X
  *   fork         a child that keeps 50 blocks of 200 bytes and lives until "reap"
  *   exec         the same, but the child is this program anew, told "cache 7" (pid on "done")
@@ -102,10 +103,10 @@ static SITE void nest(long count, int depth)
         keep(malloc(48));
 }
 
-static SITE void run_window(long count, const char *name)
+static SITE void run_window(long count, const char *name, int scope)
 {
     while (count-- > 0) {
-        memhawk_window window = memhawk_window_begin(name, MEMHAWK_THREAD);
+        memhawk_window window = memhawk_window_begin(name, scope);
         void *first = malloc(40), *second = malloc(40);
         keep(malloc(40));
         free(second);
@@ -176,7 +177,9 @@ static void obey(const char *word, long number, const char *text, const char *re
     if (strcmp(word, "nest") == 0)
         nest(number, NEST);
     else if (strcmp(word, "window") == 0)
-        run_window(number, text);
+        run_window(number, text, MEMHAWK_THREAD);
+    else if (strcmp(word, "whole") == 0)
+        run_window(number, text, MEMHAWK_PROCESS);
     else if (strcmp(word, "mark") == 0)
         memhawk_mark(rest);
     else if (strcmp(word, "fork") == 0 || strcmp(word, "exec") == 0)

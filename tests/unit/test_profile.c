@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "base/bits.h"
 #include "profile_fixture.h"
 
 #define S(seconds) ((uint64_t)((seconds)*10) * UINT64_C(100000000)) /* tenths are exact */
@@ -290,6 +291,37 @@ static void test_facts(void **state)
     assert_int_equal(window->spans[0].to_ns, S(2.5));
     assert_null(profile_window_find(profile, "parser"));
     assert_null(profile_damage(profile));
+    profile_close(profile);
+}
+
+/* Titles tell two windows of one name apart; names may look like titles. */
+static void test_window_titles(void **state)
+{
+    Profile *profile = fixture_open(
+        "memhawk", "=== ProcessInfo\nprocessShortName: \"p\" pid: 1 startTimestamp: 5\n"
+                   "=== Snapshot\ntimestamp: 10\n"
+                   "window { windowId: 1 name: \"w\" scope: 0 begun: 1 }\n"
+                   "window { windowId: 2 name: \"w\" scope: 1 begun: 2 }\n"
+                   "window { windowId: 3 name: \"v\" scope: 1 begun: 3 }\n"
+                   "window { windowId: 4 name: \"v (thread)\" scope: 1 begun: 4 }\n");
+    static const struct {
+        const char *text;
+        uint64_t begun; /* 0: none */
+    } rows[] = {{"w", 1},           {"w (thread)", 1},  {"w (process)", 2},
+                {"v", 3},           {"v (process)", 3}, {"v (thread)", 4},
+                {"w (threads)", 0}, {"w ", 0},          {"", 0}};
+    static const char *const titles[] = {"w (thread)", "w (process)", "v", "v (thread)"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const ProfileWindow *window = profile_window_find(profile, rows[i].text);
+        assert_int_equal(window ? window->begun : 0, rows[i].begun);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(titles); i++) {
+        char *title = profile_window_title(profile, profile_window(profile, i));
+        assert_string_equal(title, titles[i]);
+        free(title);
+    }
     profile_close(profile);
 }
 
@@ -653,6 +685,7 @@ int main(void)
         cmocka_unit_test(test_series),
         cmocka_unit_test(test_top),
         cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_window_titles),
         cmocka_unit_test(test_window_spans),
         cmocka_unit_test(test_modules_by_address),
         cmocka_unit_test(test_grows),

@@ -378,6 +378,20 @@ def figures():
         assert row["bytes"] == 480 and row["per_iteration"]["bytes"] == [120, 120, 120]
 
 
+@test
+def window_titles():
+    """Windows of both scopes that share a name are told apart."""
+    where = folder()
+    record(where, "window 4 parse", "whole 2 parse", "window 1 other")
+    with Server(where) as server:
+        rows = {r["title"]: r for r in server.json("windows", "id=1")["windows"]}
+        assert {t: (r["name"], r["scope"], r["allocations"]) for t, r in rows.items()} == {
+            "parse (thread)": ("parse", "thread", 12), "parse (process)": ("parse", "process", 6), "other": ("other", "thread", 3)}
+        for title, allocations in (("parse (thread)", 12), ("parse (process)", 6), ("other", 3), ("parse", 12)):
+            query = "id=1&mode=window&metric=total-count&window=" + title.replace(" ", "%20")
+            assert server.json("flame", query)["totals"]["total-count"] == [allocations], title
+
+
 # ---- live --------------------------------------------------------------------------------------
 
 @test

@@ -259,6 +259,8 @@ export type Spread = [min: number, median: number, max: number];
 
 export interface WindowRow {
     name: string;
+    /** The name, with its scope where windows of both scopes have it. */
+    title: string;
     scope: 'thread' | 'process';
     iterations: number;
     unfinished: number;

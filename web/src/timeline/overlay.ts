@@ -16,7 +16,7 @@ export interface OverlayMark {
 
 /** A measurement window and when it was at work. */
 export interface OverlayWindow {
-    name: string;
+    title: string;
     spans: [number, number][];
 }
 
@@ -195,7 +195,7 @@ function drawWindows(u: uPlot, pen: Pen, windows: OverlayWindow[]): void {
         }
         const room = labelX === null ? 0 : pen.left + pen.width - labelX - 4 * pen.scale;
         if (labelX !== null && room > 24 * pen.scale) {
-            const text = fitted(c, window.name, Math.min(room, LABEL_WIDTH * pen.scale));
+            const text = fitted(c, window.title, Math.min(room, LABEL_WIDTH * pen.scale));
             c.fillStyle = p.soft;
             c.fillText(text, labelX + 2 * pen.scale, y + 10 * pen.scale);
         }

@@ -58,8 +58,8 @@ function sum(
 }
 
 const COLUMNS: Column[] = [
-    { key: 'name', title: 'Window', hint: 'Its name', value: (row) => row.name,
-        text: (row) => row.name },
+    { key: 'name', title: 'Window', hint: 'Its name', value: (row) => row.title,
+        text: (row) => row.title },
     {
         ...sum('iterations', 'Iterations', 'How often it was opened and closed', 'count', false),
         text: (row) => count(row.iterations) +
@@ -137,10 +137,10 @@ function WindowTable({ rows, chosen, onChoose }: {
                 <tbody>
                     {sorted.map((row) => (
                         <tr
-                            key={row.name}
-                            data-window={row.name}
-                            aria-selected={row.name === chosen}
-                            onClick={() => onChoose(row.name === chosen ? null : row.name)}
+                            key={row.title}
+                            data-window={row.title}
+                            aria-selected={row.title === chosen}
+                            onClick={() => onChoose(row.title === chosen ? null : row.title)}
                         >
                             {COLUMNS.map((one) => (
                                 <td
@@ -156,13 +156,13 @@ function WindowTable({ rows, chosen, onChoose }: {
                                     {one.key === 'name' ? (
                                         <button
                                             type="button"
-                                            aria-pressed={row.name === chosen}
+                                            aria-pressed={row.title === chosen}
                                             onClick={(event) => {
                                                 event.stopPropagation();
-                                                onChoose(row.name === chosen ? null : row.name);
+                                                onChoose(row.title === chosen ? null : row.title);
                                             }}
                                         >
-                                            {row.name}
+                                            {row.title}
                                         </button>
                                     ) : (
                                         one.text(row)
@@ -181,7 +181,7 @@ export function WindowsPanel(props: WindowsPanelProps): JSX.Element {
     const { process, revision, window, onWindow, view, onView } = props;
     const query = useQuery(`${process.id}`, revision, (signal) => api.windows(process.id, signal));
     const rows = query.data?.windows ?? [];
-    const chosen = rows.find((row) => row.name === window)?.name ?? null;
+    const chosen = rows.find((row) => row.title === window)?.title ?? null;
     return (
         <section class="windows-panel" aria-label="Measurement windows">
             {query.error && <Failed error={query.error} retry={query.retry} />}
