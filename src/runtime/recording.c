@@ -67,8 +67,10 @@ static COLD void note_touch(Thread *thread, Slot *slot, const Touch *touch)
         window_note(thread, slot, touch);
     slot->stamp = (uint64_t)(thread->index + 1) << 32 | epoch;
     stacks_mark_pending(slot->stack_id);
-    if (UNLIKELY(windows_process_open()))
-        windows_process_settle(thread, touch);
+    /* The bytes of an allocation are not in the delta yet, those of a release are. */
+    if (UNLIKELY(windows_process_open()) &&
+        windows_process_settle(thread, thread_delta(thread) + (int64_t)touch->freed_bytes))
+        record_push(thread, 0);
 }
 
 static inline void touched(Thread *thread, Slot *slot, const Touch *touch)
@@ -109,9 +111,14 @@ static void released(Thread *thread, const void *block, uint32_t slot_bits, size
     touched(thread, slot, &(Touch){.frees = 1, .freed_bytes = size, .temporary = temporary});
 }
 
-/*
- * A block whose address still has an entry: its release was never seen, and its size went with it.
- * The mean of its stack stands in, which is exact where a stack allocates one size.
+/* Stands in for a size that is not known: exact where a stack allocates one size. */
+static uint64_t mean_size(uint32_t slot_bits)
+{
+    const Sums *sums = &record_slot_of(slot_bits)->sums;
+    return sums->alloc_bytes / (sums->alloc_count | !sums->alloc_count);
+}
+
+/* A block whose address still has an entry: its release was never seen, and its size went with it.
  */
 static COLD void missed_free(Thread *thread, LiveEntry *entry, const void *block)
 {
@@ -120,10 +127,8 @@ static COLD void missed_free(Thread *thread, LiveEntry *entry, const void *block
     if (!slot_bits)
         return;
     atomic_fetch_add(&runtime.loss_missed_frees, 1);
-    const Sums *sums = &record_slot_of(slot_bits)->sums;
     thread->last_block = 0;
-    released(thread, block, slot_bits, sums->alloc_bytes / (sums->alloc_count | !sums->alloc_count),
-             overhead);
+    released(thread, block, slot_bits, mean_size(slot_bits), overhead);
 }
 
 /* No memory for the map: the allocation counts, and as released at once. */
@@ -136,11 +141,10 @@ static COLD void count_unmapped(Slot *slot, size_t size)
 }
 
 /* The entry for a new block, empty; NULL: no memory, and the block is counted. */
-static LiveEntry *entry_for(Thread *thread, LiveMap *map, const void *block, Slot *slot,
-                            size_t size)
+static LiveEntry *entry_for(Thread *thread, const void *block, Slot *slot, size_t size)
 {
-    LiveEntry *entry = livemap_find(map, block);
-    if (UNLIKELY(!entry) && !(entry = livemap_make(map, block))) {
+    LiveEntry *entry = livemap_find(&runtime.heap, block);
+    if (UNLIKELY(!entry) && !(entry = livemap_make(&runtime.heap, block))) {
         count_unmapped(slot, size);
         return NULL;
     }
@@ -172,7 +176,7 @@ static void put(LiveEntry *entry, const void *block, uint32_t slot_bits, uint64_
 
 void record_alloc_at(Thread *thread, Slot *slot, void *block, size_t size, size_t usable)
 {
-    LiveEntry *entry = entry_for(thread, &runtime.heap, block, slot, size);
+    LiveEntry *entry = entry_for(thread, block, slot, size);
     if (!entry)
         return;
     put(entry, block, (uint32_t)(uintptr_t)slot, usable - size);
@@ -213,7 +217,8 @@ void record_free(Thread *thread, const void *block, const Taken *taken)
  * A block has the entry of its first granule of 8 bytes, marked LIVE_ESCAPE, and its size in the
  * next one: 30 bits of it, and where that is not enough (CUSTOM_MORE) the rest in the one behind.
  * So blocks must start 16 bytes apart; one that starts nearer takes the place of the other, whose
- * size it would overwrite.
+ * size it would overwrite. Where two threads announce such blocks at once, both stay, and the one
+ * whose size is lost has the mean of its stack.
  */
 enum { CUSTOM_GRANULE = 8, CUSTOM_MORE = 2, CUSTOM_SHIFT = 2, CUSTOM_BITS = 30 };
 
@@ -232,17 +237,28 @@ static void custom_put(LiveEntry *entry, uint32_t slot_bits, uint64_t size)
     atomic_store(entry, slot_bits | LIVE_ESCAPE);
 }
 
+/* False: the cell is another block's by now. */
+static bool custom_take_size(LiveEntry *cell, uint32_t *ret_value)
+{
+    *ret_value = atomic_load(cell);
+    return !is_custom_block(*ret_value) && atomic_compare_exchange_strong(cell, ret_value, 0);
+}
+
 /* The slot bits of the block that starts at ENTRY, 0: none; it is taken out. */
 static uint32_t custom_take(LiveEntry *entry, uint64_t *ret_size)
 {
-    uint32_t slot = atomic_load(entry);
+    uint32_t slot = atomic_load(entry), low, high = 0;
     if (!is_custom_block(slot) || !atomic_compare_exchange_strong(entry, &slot, 0))
         return 0;
-    uint32_t low = atomic_exchange(&entry[1], 0);
-    *ret_size = low >> CUSTOM_SHIFT;
-    if (low & CUSTOM_MORE)
-        *ret_size |= (uint64_t)(atomic_exchange(&entry[2], 0) >> CUSTOM_SHIFT) << CUSTOM_BITS;
-    return slot & ~(uint32_t)LIVE_ESCAPE;
+    slot &= ~(uint32_t)LIVE_ESCAPE;
+    if (custom_take_size(&entry[1], &low) &&
+        (!(low & CUSTOM_MORE) || custom_take_size(&entry[2], &high))) {
+        *ret_size = (uint64_t)(high >> CUSTOM_SHIFT) << CUSTOM_BITS | low >> CUSTOM_SHIFT;
+    } else {
+        atomic_fetch_add(&runtime.loss_missed_frees, 1);
+        *ret_size = mean_size(slot);
+    }
+    return slot;
 }
 
 /* Ends the blocks whose entries a block of that size at this place would overlap. */
@@ -264,9 +280,11 @@ void record_custom_alloc(Thread *thread, const void *block, size_t size,
 {
     custom_make_way(thread, block, size); /* a block announced twice: the later one counts */
     Slot *slot = record_slot(thread, context);
-    LiveEntry *entry = entry_for(thread, &runtime.custom, block, slot, size);
-    if (!entry)
+    LiveEntry *entry = livemap_make(&runtime.custom, block);
+    if (!entry) {
+        count_unmapped(slot, size);
         return;
+    }
     custom_put(entry, (uint32_t)(uintptr_t)slot, size);
     allocated(thread, slot, block, size, 0);
 }
@@ -344,9 +362,12 @@ static void note_lowest(int64_t sum)
 void record_push(Thread *thread, int64_t upcoming)
 {
     int64_t before = thread_delta(thread) + upcoming;
+    bool window = windows_process_open();
+    if (UNLIKELY(window))
+        windows_process_settle(thread, before);
     int64_t sum = atomic_fetch_add(&runtime.live_sum, before) + before;
     note_peak(sum);
-    if (UNLIKELY(windows_process_open()))
+    if (UNLIKELY(window))
         windows_process_peak(sum);
     thread->live_base += before;
     if (thread->window_count)

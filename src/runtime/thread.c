@@ -18,6 +18,7 @@
 #include "base/sys.h"
 #include "runtime/arena.h"
 #include "runtime/runtime.h"
+#include "runtime/windows.h"
 #include "unwind/memo.h"
 
 enum { MAX_THREADS = 1 << 15, FIRST_IDS = 64, SLOT_BLOCK = 32 };
@@ -132,9 +133,19 @@ void thread_release(Thread *thread)
     atomic_store_explicit(&thread->owner, 0, memory_order_release);
 }
 
+/* As a thread leaves its state when it ends in the usual way. */
+static void thread_bury(Thread *thread)
+{
+    if (thread->window_count)
+        windows_abandon(thread);
+    thread->last_block = 0;
+    thread_release(thread);
+}
+
 size_t thread_reap(uint32_t pid)
 {
     static size_t reap_above = 64;
+    uint32_t self = sys_gettid();
     size_t count = thread_count(), alive = 0;
     bool reap = count > reap_above;
     for (size_t i = 0; i < count; i++) {
@@ -142,10 +153,10 @@ size_t thread_reap(uint32_t pid)
         uint32_t owner = thread ? atomic_load(&thread->owner) : 0;
         if (!owner)
             continue;
-        if (reap && sys_call(SYS_tgkill, pid, owner, 0) == -ESRCH)
-            atomic_compare_exchange_strong(&thread->owner, &owner, 0);
-        else
+        if (!reap || sys_call(SYS_tgkill, pid, owner, 0) != -ESRCH)
             alive++;
+        else if (atomic_compare_exchange_strong(&thread->owner, &owner, self))
+            thread_bury(thread);
     }
     if (reap)
         reap_above = alive * 2 > 64 ? alive * 2 : 64;

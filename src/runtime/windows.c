@@ -217,21 +217,21 @@ void windows_process_peak(int64_t sum)
     }
 }
 
-void windows_process_settle(Thread *thread, const Touch *touch)
+bool windows_process_settle(Thread *thread, int64_t pending)
 {
     uint32_t round = atomic_load(&process_round), before = thread->process_round;
-    int64_t pending = thread_delta(thread) + (int64_t)touch->freed_bytes;
     if (round == before)
-        return;
+        return false;
     thread->process_round = round;
     for (int i = 0; i < PROCESS_WINDOWS; i++) {
         Window *window = __atomic_load_n(&process_windows[i], __ATOMIC_ACQUIRE);
-        if (!window || (int32_t)(window->round - before) <= 0)
+        if (!window || (int32_t)(window->round - before) <= 0 ||
+            (int32_t)(window->round - round) > 0)
             continue;
         atomic_fetch_add(&window->live_begin, pending);
         atomic_fetch_add(&window->live_max, pending);
     }
-    record_push(thread, 0);
+    return true;
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
@@ -269,11 +269,12 @@ static bool begin_process(Thread *thread, Window *window)
         int64_t live = atomic_load(&runtime.live_sum);
         atomic_store(&window->live_begin, live);
         atomic_store(&window->live_max, live);
-        window->round = thread->process_round = atomic_fetch_add(&process_round, 1) + 1;
+        window->round = thread->process_round = atomic_load(&process_round) + 1;
         if (window->seen)
             memset(window->seen, 0, (window->seen_mask + 1) * sizeof(uint32_t));
         __atomic_store_n(&process_windows[free_cell], window, __ATOMIC_RELEASE);
         atomic_fetch_add(&process_count, 1);
+        atomic_store(&process_round, window->round); /* who sees the round finds its window */
     }
     lock_release(&drain_lock);
     record_push(thread, 0); /* from now on in small steps */

@@ -34,10 +34,10 @@ int64_t window_push_above(const Thread *thread, int64_t band);
 void windows_observe(uint32_t id, const Sums *before);
 /* From record_push: the global sum. */
 void windows_process_peak(int64_t sum);
-/* From record_touch, while a process window is open: what THREAD had not pushed when newer windows
- * began is none of theirs. TOUCH: what happens now; its bytes are not in the thread's delta yet,
- * its freed bytes are. Pushes. */
-void windows_process_settle(Thread *thread, const Touch *touch);
+/* While a process window is open, before THREAD pushes and at its first touch of a stack: PENDING,
+ * what it has not pushed, without what happens now, is older than windows that it did not know of
+ * yet, and none of theirs. True when there were any. */
+bool windows_process_settle(Thread *thread, int64_t pending);
 /* True while a process window is open. */
 bool windows_process_open(void);
 

@@ -6,6 +6,7 @@ computed by hand, run under the built library and read by the built command.
     test_windows.py --memhawk EXE --library LIB --include DIR [unittest arguments]
 """
 import argparse
+import errno
 import json
 import os
 import re
@@ -197,6 +198,19 @@ class Threads(unittest.TestCase):
             self.assertEqual(peaks["alone-%d" % (size + 7)], str(size + 7))
         self.assertAlmostEqual(int(peaks["main"]), 100000, delta=256)
         self.assertAlmostEqual(int(peaks["other"]), 50000, delta=256)
+        self.assertAlmostEqual(int(peaks["release"]), 20000000, delta=256)
+
+    def test_states_of_threads_that_died(self):
+        output, path = profile(build("dead_threads.c"))
+        self.assertEqual(output.split(), ["7", "70", str(-errno.EINVAL)])
+        losses = json.loads(memhawk("report", path, "--format", "json")[0])["losses"]
+        self.assertEqual(losses["windows_dropped"], 100 * 16)
+
+    def test_blocks_announced_too_near_at_once(self):
+        _, path = profile(build("announce_race.c"))
+        totals = json.loads(memhawk("report", path, "--format", "json")[0])["totals"]
+        self.assertGreaterEqual(totals["total_count"], 2 * 1000000)
+        self.assertIn(totals["live_bytes"], range(1 << 40))
 
     def test_same_name_on_four_threads(self):
         _, path = profile(self.program, "same")

@@ -173,8 +173,12 @@ static void test_reap(void **state)
         thread_adopt(NO_SUCH_TID + i);
     assert_int_equal(thread_count(), 64);
     assert_int_equal(thread_reap(pid), 64); /* not worth the calls yet */
-    thread_adopt(NO_SUCH_TID);
+    Thread *dead = thread_adopt(NO_SUCH_TID);
+    dead->paused = 2;
+    dead->window_count = 3;
     assert_int_equal(thread_reap(pid), 1);
+    assert_int_equal(dead->paused, 0); /* whoever adopts it is not */
+    assert_int_equal(dead->window_count, 0);
     thread_adopt(7);
     assert_int_equal(thread_count(), 65); /* theirs are free again */
 }

@@ -27,6 +27,11 @@ void windows_observe(uint32_t id, const Sums *before)
     (void)before;
 }
 
+void windows_abandon(Thread *thread)
+{
+    thread->window_count = 0;
+}
+
 bool windows_process_open(void)
 {
     return false;
