@@ -84,13 +84,13 @@ static int64_t allowed(int64_t baseline, double percent)
     return more >= 9e18 ? INT64_MAX : baseline + (int64_t)(more + 1e-9);
 }
 
-static int judge(const CompareSource sources[DIFF_SIDES], int64_t before, int64_t after,
-                 BudgetLimit limit, bool median, CheckReport *report)
+/* TITLE: of the window, NULL: the whole run. */
+static int judge(const CompareSource sources[DIFF_SIDES], const char *title, int64_t before,
+                 int64_t after, BudgetLimit limit, bool median, CheckReport *report)
 {
     const ProfileWindow *window = sources[DIFF_AFTER].window;
     CheckResult *result = check_report_add(report);
-    if (!result || (window && !(result->window = profile_window_title(
-                                    sources[DIFF_AFTER].session->profile, window))))
+    if (!result || (title && !(result->window = strdup(title))))
         return -ENOMEM;
     result->limit = limit;
     result->median = median;
@@ -148,20 +148,25 @@ static int add_unknown(const char *window, const char *why, CheckReport *report)
 }
 
 /* The window of that name and scope; NULL: none. */
-static const ProfileWindow *find_same(const Profile *profile, const ProfileWindow *old)
+static const ProfileWindow *find_same(const Profile *profile, const ProfileWindow *old,
+                                      size_t *ret_index)
 {
     for (size_t i = 0; i < profile_window_count(profile); i++) {
         const ProfileWindow *window = profile_window(profile, i);
-        if (window->process_scope == old->process_scope && strcmp(window->name, old->name) == 0)
+        if (window->process_scope == old->process_scope && strcmp(window->name, old->name) == 0) {
+            *ret_index = i;
             return window;
+        }
     }
     return NULL;
 }
 
+/* TITLES: of the windows of SESSION. */
 static int check_window(const Session *baseline, const ProfileWindow *old, const Session *session,
-                        CheckReport *report)
+                        char *const *titles, CheckReport *report)
 {
-    const ProfileWindow *window = find_same(session->profile, old);
+    size_t index = 0;
+    const ProfileWindow *window = find_same(session->profile, old, &index);
     WindowSums before, after;
     if (!window || window->iterations == 0 || old->iterations == 0)
         return add_unknown(old->name,
@@ -179,7 +184,7 @@ static int check_window(const Session *baseline, const ProfileWindow *old, const
             bool says_the_same =
                 before.v[0][limit] == before.v[1][limit] && after.v[0][limit] == after.v[1][limit];
             if (median || !says_the_same)
-                r = judge(sources, before.v[median][limit], after.v[median][limit],
+                r = judge(sources, titles[index], before.v[median][limit], after.v[median][limit],
                           (BudgetLimit)limit, median, report);
         }
     return r;
@@ -209,25 +214,31 @@ static int check_run(const Session *baseline, const Session *session, CheckRepor
             run_figure(baseline->profile, (BudgetLimit)limit, &sources[DIFF_BEFORE].at_ns);
         int64_t after =
             run_figure(session->profile, (BudgetLimit)limit, &sources[DIFF_AFTER].at_ns);
-        r = judge(sources, before, after, (BudgetLimit)limit, false, report);
+        r = judge(sources, NULL, before, after, (BudgetLimit)limit, false, report);
     }
+    return r;
+}
+
+static int check_windows(const Session *baseline, const Session *session, const char *only,
+                         CheckReport *report)
+{
+    char **titles = profile_window_titles(session->profile);
+    const ProfileWindow *window;
+    int r = titles ? 0 : -ENOMEM;
+    if (r == 0 && only)
+        r = compare_window_by_name(baseline->profile, only, &window) == 0
+                ? check_window(baseline, window, session, titles, report)
+                : add_unknown(only, "the baseline has no such window", report);
+    for (size_t i = 0; r == 0 && !only && i < profile_window_count(baseline->profile); i++)
+        r = check_window(baseline, profile_window(baseline->profile, i), session, titles, report);
+    profile_window_titles_free(session->profile, titles);
     return r;
 }
 
 int check_baseline(const Session *baseline, const Session *session, const char *only,
                    CheckReport *report)
 {
-    size_t count = profile_window_count(baseline->profile);
-    int r = 0;
-    if (only) {
-        const ProfileWindow *window;
-        return compare_window_by_name(baseline->profile, only, &window) == 0
-                   ? check_window(baseline, window, session, report)
-                   : add_unknown(only, "the baseline has no such window", report);
-    }
-    if (count == 0)
+    if (!only && profile_window_count(baseline->profile) == 0)
         return check_run(baseline, session, report);
-    for (size_t i = 0; r == 0 && i < count; i++)
-        r = check_window(baseline, profile_window(baseline->profile, i), session, report);
-    return r;
+    return check_windows(baseline, session, only, report);
 }

@@ -85,9 +85,10 @@ static void list_windows(const Profile *profile, Fits *fits, const char *text, c
         const ProfileWindow *window = profile_window(profile, i);
         if (fits && !fits(window, text))
             continue;
-        char *title = profile_window_title(profile, window);
+        bool wanted = left == 0 && shown < KNOWN_NAMES_MAX;
+        char *title = wanted ? profile_window_title(profile, window) : NULL;
         size_t wants = title ? strlen(title) + 2 : size;
-        if (left == 0 && shown < KNOWN_NAMES_MAX && length + wants + MORE_BYTES < size) {
+        if (length + wants + MORE_BYTES < size) {
             length += (size_t)snprintf(ret_list + length, size - length, "%s%s", shown ? ", " : "",
                                        title);
             shown++;

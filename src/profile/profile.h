@@ -308,7 +308,11 @@ static inline const char *profile_scope_words(const ProfileWindow *window)
     return window->process_scope ? " (process)" : " (thread)";
 }
 /* The window's name; where a window of the other scope has it too, "NAME (thread)" or "NAME
- * (process)". To be freed; NULL: no memory. */
+ * (process)". To be freed; NULL: no memory. A pass over all windows. */
 char *profile_window_title(const Profile *profile, const ProfileWindow *window);
+/* The titles of all windows, by index, for the price of a sort; NULL: no memory. The profile must
+ * not advance before they are freed. */
+char **profile_window_titles(const Profile *profile);
+void profile_window_titles_free(const Profile *profile, char **titles);
 /* By name or title; NULL when there is none. Of two windows of that name the first. */
 const ProfileWindow *profile_window_find(const Profile *profile, const char *text);

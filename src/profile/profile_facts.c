@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profile/model.h"
@@ -179,13 +180,56 @@ const ProfileWindow *profile_window_find(const Profile *profile, const char *tex
     return titled;
 }
 
+static char *title_of(const ProfileWindow *window, bool shared)
+{
+    char *title;
+    int length = asprintf(&title, "%s%s", window->name, shared ? profile_scope_words(window) : "");
+    return length < 0 ? NULL : title;
+}
+
 char *profile_window_title(const Profile *profile, const ProfileWindow *window)
 {
     size_t sharing = 0;
     for (size_t i = 0; i < profile->windows.count; i++)
         sharing += strcmp(profile->windows.items[i].pub.name, window->name) == 0;
-    char *title;
-    int length =
-        asprintf(&title, "%s%s", window->name, sharing > 1 ? profile_scope_words(window) : "");
-    return length < 0 ? NULL : title;
+    return title_of(window, sharing > 1);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const WindowState *const *x = a, *const *y = b;
+    return strcmp((*x)->pub.name, (*y)->pub.name);
+}
+
+/* Sorted by name, those that share one are neighbours. */
+char **profile_window_titles(const Profile *profile)
+{
+    size_t count = profile->windows.count;
+    const WindowState *items = profile->windows.items;
+    char **titles = calloc(count + 1, sizeof(*titles));
+    const WindowState **sorted = calloc(count + 1, sizeof(*sorted));
+    bool ok = titles && sorted;
+    for (size_t i = 0; ok && i < count; i++)
+        sorted[i] = &items[i];
+    if (ok)
+        qsort(sorted, count, sizeof(*sorted), compare_names);
+    for (size_t i = 0; ok && i < count; i++) {
+        bool shared = (i > 0 && compare_names(&sorted[i - 1], &sorted[i]) == 0) ||
+                      (i + 1 < count && compare_names(&sorted[i], &sorted[i + 1]) == 0);
+        char *title = title_of(&sorted[i]->pub, shared);
+        titles[sorted[i] - items] = title;
+        ok = title != NULL;
+    }
+    free(sorted);
+    if (ok)
+        return titles;
+    profile_window_titles_free(profile, titles);
+    return NULL;
+}
+
+void profile_window_titles_free(const Profile *profile, char **titles)
+{
+    for (size_t i = 0; titles && i < profile->windows.count; i++)
+        free(titles[i]);
+    free(titles);
 }

@@ -54,16 +54,7 @@ static json_t *spans(const Profile *profile, const ProfileWindow *window)
     return list;
 }
 
-/* NULL, which json_pack() makes its own failure: no memory. */
-static json_t *title_of(const Profile *profile, const ProfileWindow *window)
-{
-    char *title = profile_window_title(profile, window);
-    json_t *text = title ? json_name(title) : NULL;
-    free(title);
-    return text;
-}
-
-static json_t *window_object(const Profile *profile, const ProfileWindow *window)
+static json_t *window_object(const Profile *profile, const ProfileWindow *window, const char *title)
 {
     size_t stack_count = profile_stack_count(profile);
     WindowStats stats;
@@ -74,7 +65,7 @@ static json_t *window_object(const Profile *profile, const ProfileWindow *window
     const int64_t *total = stats.total.v;
     return json_pack(
         "{s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:o, s:o, s:o}, s:i, s:o}",
-        "name", json_name(window->name), "title", title_of(profile, window), "scope",
+        "name", json_name(window->name), "title", json_name(title), "scope",
         window->process_scope ? "process" : "thread", "iterations", (json_int_t)window->iterations,
         "unfinished", (json_int_t)window_unfinished(window), "duration_ns",
         (json_int_t)window_duration_ns(window), "allocations",
@@ -92,12 +83,15 @@ int api_windows(Hub *hub, const ApiQuery *query, ApiReply *reply)
     if (!process)
         return 0;
     size_t count = profile_window_count(process->profile);
+    char **titles = profile_window_titles(process->profile);
     json_t *windows = json_array();
-    int r = 0;
+    int r = titles ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && r == 0; i++) {
-        json_t *object = window_object(process->profile, profile_window(process->profile, i));
+        json_t *object =
+            window_object(process->profile, profile_window(process->profile, i), titles[i]);
         r = object && json_array_append_new(windows, object) == 0 ? 0 : -ENOMEM;
     }
+    profile_window_titles_free(process->profile, titles);
     hub_release(hub, process);
     if (r == 0)
         return api_reply_json(reply, json_pack("{s:o}", "windows", windows));

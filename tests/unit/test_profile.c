@@ -322,6 +322,11 @@ static void test_window_titles(void **state)
         assert_string_equal(title, titles[i]);
         free(title);
     }
+    char **all = profile_window_titles(profile);
+    assert_non_null(all);
+    for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
+        assert_string_equal(all[i], titles[i]);
+    profile_window_titles_free(profile, all);
     profile_close(profile);
 }
 
