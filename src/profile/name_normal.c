@@ -145,13 +145,14 @@ static size_t drop_blank(const char *name, const char *at)
     return at > name && is_name_char(at[-1]) && is_name_char(at[1]) ? 0 : 1;
 }
 
-/* From an opening bracket to behind the one that closes it; 0: none does near, so that hostile
- * names cost no square of their length. */
-static size_t bracket_length(const char *at)
+enum { BRACKET_NEAR = 16384, BRACKET_STEPS = 1 << 20 };
+
+/* From an opening bracket to behind the one that closes it; 0: none does near, or *steps, which all
+ * brackets of a name share, are used up: a hostile name of half a MiB would cost seconds. */
+static size_t bracket_length(const char *at, size_t *steps)
 {
-    enum { NEAR = 16384 };
     size_t depth = 0;
-    for (size_t i = 0; i < NEAR && at[i]; i++) {
+    for (size_t i = 0; i < BRACKET_NEAR && at[i] && *steps > 0; i++, --*steps) {
         depth += at[i] == '(' || at[i] == '{';
         depth -= at[i] == ')' || at[i] == '}';
         if (depth == 0)
@@ -166,17 +167,17 @@ static size_t qualifier_length(const char *at)
 }
 
 /* A lambda's name but "$_3", which drop_digits() knows. */
-static size_t lambda_length(const char *at)
+static size_t lambda_length(const char *at, size_t *steps)
 {
     if (starts(at, "{lambda("))
-        return bracket_length(at);
+        return bracket_length(at, steps);
     if (!starts(at, "'lambda"))
         return 0;
     size_t length = strlen("'lambda") + count_digits(at + strlen("'lambda"));
     if (at[length] != '\'')
         return 0;
     length++;
-    return length + (at[length] == '(' ? bracket_length(at + length) : 0);
+    return length + (at[length] == '(' ? bracket_length(at + length, steps) : 0);
 }
 
 /* The brackets of "operator()", which are its name. */
@@ -186,24 +187,24 @@ static bool is_call_operator(const char *name, const char *at)
 }
 
 /* Parameters of the function around a local name, as in "f(int)::g". */
-static size_t drop_outer_parameters(const char *name, const char *at)
+static size_t drop_outer_parameters(const char *name, const char *at, size_t *steps)
 {
     if (*at != '(' || at == name || !(is_name_char(at[-1]) || at[-1] == '>' || at[-1] == ')') ||
         is_call_operator(name, at))
         return 0;
-    size_t length = bracket_length(at);
+    size_t length = bracket_length(at, steps);
     length += length ? qualifier_length(at + length) : 0;
     return length && starts(at + length, "::") ? length : 0;
 }
 
 /* Parameters of a lambda's own function, which end the name. */
 static size_t drop_lambda_parameters(const char *name, const char *at, const char *end,
-                                     const char *text, size_t text_length)
+                                     const char *text, size_t text_length, size_t *steps)
 {
     static const char call[] = "$_::operator()";
     if (*at != '(' || is_call_operator(name, at))
         return 0;
-    size_t length = bracket_length(at);
+    size_t length = bracket_length(at, steps);
     length += length ? qualifier_length(at + length) : 0;
     return at + length == end && memmem(text, text_length, call, strlen(call)) ? length : 0;
 }
@@ -213,7 +214,7 @@ typedef struct Spelling {
 } Spelling;
 
 /* How much of what stands at `at` has another normal spelling; 0: nothing. */
-static size_t find_spelling(const char *name, const char *at, const char **ret_to)
+static size_t find_spelling(const char *name, const char *at, size_t *steps, const char **ret_to)
 {
     /* `to` is never longer than `from`. */
     static const Spelling spellings[] = {
@@ -227,36 +228,36 @@ static size_t find_spelling(const char *name, const char *at, const char **ret_t
             *ret_to = spellings[i].to;
             return strlen(spellings[i].from);
         }
-    size_t lambda = lambda_length(at);
+    size_t lambda = lambda_length(at, steps);
     *ret_to = lambda ? "$_" : "";
     if (!lambda && at == name && starts(at, "auto ")) /* a generic lambda's result */
         return strlen("auto ");
     return lambda;
 }
 
-static size_t count_dropped(const char *name, const char *at)
+static size_t count_dropped(const char *name, const char *at, size_t *steps)
 {
     size_t n = drop_counter(name, at);
     n = n ? n : drop_digits(name, at);
     n = n ? n : drop_bracket(at);
     n = n ? n : drop_go_inner(name, at);
-    n = n ? n : drop_outer_parameters(name, at);
+    n = n ? n : drop_outer_parameters(name, at, steps);
     return n ? n : drop_blank(name, at);
 }
 
 size_t name_normal_function(const char *name, char *ret_text)
 {
     const char *end = name + length_without_suffixes(name);
-    size_t length = 0;
+    size_t length = 0, steps = BRACKET_STEPS;
     for (const char *at = name; at < end;) {
         const char *to;
-        size_t taken = find_spelling(name, at, &to);
+        size_t taken = find_spelling(name, at, &steps, &to);
         if (taken > 0) {
             memcpy(ret_text + length, to, strlen(to));
             length += strlen(to);
         } else {
-            taken = count_dropped(name, at);
-            taken = taken ? taken : drop_lambda_parameters(name, at, end, ret_text, length);
+            taken = count_dropped(name, at, &steps);
+            taken = taken ? taken : drop_lambda_parameters(name, at, end, ret_text, length, &steps);
         }
         if (taken > 0)
             at += taken;

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <string.h>
@@ -126,6 +128,25 @@ static void test_rust_and_abi(void **state)
     assert_string_equal(normal(""), "");
 }
 
+/* Names of an ELF file may be as long as this, and a comparison takes every one of them. */
+static void test_brackets_without_an_end(void **state)
+{
+    enum { LENGTH = 512 << 10 };
+    (void)state;
+    char *name = malloc(LENGTH + 1), *text = malloc(LENGTH + 1);
+    assert_non_null(name);
+    assert_non_null(text);
+    for (int i = 0; i < LENGTH; i++)
+        name[i] = i % 2 ? '(' : 'a';
+    name[LENGTH] = '\0';
+    clock_t begin = clock();
+    assert_int_equal(name_normal_function(name, text), LENGTH);
+    assert_true(clock() - begin < 2 * CLOCKS_PER_SEC); /* some ms, and was ten seconds */
+    assert_string_equal(text, name);
+    free(name);
+    free(text);
+}
+
 static void module(const char *path, const char *expected)
 {
     char text[256];
@@ -155,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_lambdas_and_closures),
         cmocka_unit_test(test_one_lambda_of_several_compilers),
         cmocka_unit_test(test_rust_and_abi),
+        cmocka_unit_test(test_brackets_without_an_end),
         cmocka_unit_test(test_modules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
