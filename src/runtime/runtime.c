@@ -28,6 +28,7 @@
 #include "runtime/collector.h"
 #include "runtime/drain.h"
 #include "runtime/endings.h"
+#include "runtime/huge.h"
 #include "runtime/log.h"
 #include "runtime/real.h"
 #include "runtime/signals.h"
@@ -88,6 +89,7 @@ static bool prepare_tables(void)
     know_allocator();
     dlerror(); /* a message of a failed look-up must not reach the program... */
     dlerror(); /* ...nor stay allocated */
+    huge_init();
     return livemap_init(&runtime.heap, 3) == 0 && stacks_init() == 0 && slots_init();
 }
 

@@ -80,6 +80,32 @@ static void test_hints(void **state)
     sys_unmap(memory, 4 * TWO_MIB);
 }
 
+/* Advice that the kernel would make nothing of is not given. */
+static void test_settings(void **state)
+{
+    static const struct {
+        const char *setting;
+        bool refused, wanted;
+    } cases[] = {
+        {"always [madvise] never\n", false, true},
+        {"always madvise [never]\n", false, false},
+        {"", false, false},
+        {"[always] madvise never\n", true, true},
+    };
+    (void)state;
+    if (!vm_knows_huge())
+        skip();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *memory = huge_map(2 * TWO_MIB);
+        huge_know(cases[i].setting);
+        huge_refuse(memory, TWO_MIB);
+        huge_want(memory + TWO_MIB, TWO_MIB);
+        assert_int_equal(vm_has_flag(memory, "nh"), cases[i].refused);
+        assert_int_equal(vm_has_flag(memory + TWO_MIB, "hg"), cases[i].wanted);
+        sys_unmap(memory, 2 * TWO_MIB);
+    }
+}
+
 /* What the arena maps to be filled: from 2 MiB on by huge pages, and given back whole. */
 static void test_filled(void **state)
 {
@@ -123,9 +149,9 @@ static void test_short_of_space(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alignment),      cmocka_unit_test(test_any_place),
-        cmocka_unit_test(test_hints),          cmocka_unit_test(test_filled),
-        cmocka_unit_test(test_short_of_space),
+        cmocka_unit_test(test_alignment), cmocka_unit_test(test_any_place),
+        cmocka_unit_test(test_hints),     cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_filled),    cmocka_unit_test(test_short_of_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
