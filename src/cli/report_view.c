@@ -117,6 +117,10 @@ static int explain(const Session *session, const ReportOptions *options, int cod
     if (code == -EINVAL && options->filter) {
         view_filter_error(options->filter, why, sizeof(why));
         cli_error("report: --filter %s: %s", options->filter, why);
+    } else if (code == -ETIME && options->filter) { /* of one match: reports have all the time */
+        cli_error("report: --filter %s: takes too many steps on one of the names: give a simpler "
+                  "expression",
+                  options->filter);
     } else if (code == -ENOENT) {
         cli_error("%s: holds no snapshot: the program ended or was killed before the first",
                   profile_path(session->profile));

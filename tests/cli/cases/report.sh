@@ -95,6 +95,7 @@ r --inverted published
 r --collapse-recursion --full published
 r --filter 'libtree' v1
 r --filter '^nowhere$' v1
+r --filter '(?:.|.)*(?:.|.)*(?:.|.)*(?:.|.)*[~#]' v1
 r -f folded published
 r -f folded --inverted published
 s 'memhawk report -f json published 2>/dev/null | python3 -c "
