@@ -18,24 +18,18 @@ static json_t *per_iteration(const WindowStats *stats, WindowFigure figure)
                      (json_int_t)stats->median.v[figure], (json_int_t)stats->max.v[figure]);
 }
 
-/* How many stacks occur in any iteration; -ENOMEM. */
-static int count_stacks(const ProfileWindow *window, size_t stack_count)
+/* Sets what is seen of each stack that occurs in any iteration; how many it was not so before. */
+static int mark_stacks(const ProfileWindow *window, bool *seen, bool value)
 {
-    bool *seen = calloc(stack_count + 1, sizeof(*seen));
     int count = 0;
-    if (!seen)
-        return -ENOMEM;
     for (size_t i = 0; i < window->shape_count; i++) {
         const ProfileWindowShape *shape = &window->shapes[i];
         for (size_t k = 0; k < shape->row_count; k++) {
             uint32_t stack = shape->rows[k].stack;
-            if (stack < stack_count && !seen[stack]) {
-                seen[stack] = true;
-                count++;
-            }
+            count += seen[stack] != value;
+            seen[stack] = value;
         }
     }
-    free(seen);
     return count;
 }
 
@@ -54,13 +48,15 @@ static json_t *spans(const Profile *profile, const ProfileWindow *window)
     return list;
 }
 
-static json_t *window_object(const Profile *profile, const ProfileWindow *window, const char *title)
+/* SEEN: of each stack, false before and after. */
+static json_t *window_object(const Profile *profile, const ProfileWindow *window, const char *title,
+                             bool *seen)
 {
-    size_t stack_count = profile_stack_count(profile);
     WindowStats stats;
     WindowPeaks peaks;
-    int stacks = count_stacks(window, stack_count);
-    if (stacks < 0 || window_stats_all(window, &stats) < 0 || window_peaks(window, &peaks) < 0)
+    int stacks = mark_stacks(window, seen, true);
+    mark_stacks(window, seen, false);
+    if (window_stats_all(window, &stats) < 0 || window_peaks(window, &peaks) < 0)
         return NULL;
     const int64_t *total = stats.total.v;
     return json_pack(
@@ -84,13 +80,15 @@ int api_windows(Hub *hub, const ApiQuery *query, ApiReply *reply)
         return 0;
     size_t count = profile_window_count(process->profile);
     char **titles = profile_window_titles(process->profile);
+    bool *seen = calloc(profile_stack_count(process->profile) + 1, sizeof(*seen));
     json_t *windows = json_array();
-    int r = titles ? 0 : -ENOMEM;
+    int r = titles && seen ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && r == 0; i++) {
         json_t *object =
-            window_object(process->profile, profile_window(process->profile, i), titles[i]);
+            window_object(process->profile, profile_window(process->profile, i), titles[i], seen);
         r = object && json_array_append_new(windows, object) == 0 ? 0 : -ENOMEM;
     }
+    free(seen);
     profile_window_titles_free(process->profile, titles);
     hub_release(hub, process);
     if (r == 0)

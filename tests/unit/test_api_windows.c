@@ -32,6 +32,13 @@ static char *describe(void)
         fprintf(out, "window { windowId: %u name: \"request/%u\" scope: 1 }\n", i + 1,
                 i ? WINDOWS - i : 0);
     fprintf(out, "window { windowId: %u name: \"request/0\" scope: 0 }\n", WINDOWS + 1);
+    /* the second and the third window both have stacks 1 and 2, the third in two shapes */
+    fputs("windowShape { windowId: 2 shapeId: 1 row { traceId: 1 bytes: 1 } row { traceId: 2 "
+          "bytes: 1 } }\n"
+          "windowShape { windowId: 3 shapeId: 1 row { traceId: 2 bytes: 1 } }\n"
+          "windowShape { windowId: 3 shapeId: 2 row { traceId: 1 bytes: 1 } row { traceId: 2 "
+          "bytes: 1 } }\n",
+          out);
     fclose(out);
     return text;
 }
@@ -65,6 +72,9 @@ static void test_many_windows(void **state)
     assert_string_equal(title_at(body, 1), "request/19999");
     assert_string_equal(title_at(body, WINDOWS - 1), "request/1");
     assert_string_equal(title_at(body, WINDOWS), "request/0 (thread)");
+    assert_int_equal(api_fixture_int(body, "windows.0.stacks"), 0);
+    assert_int_equal(api_fixture_int(body, "windows.1.stacks"), 2);
+    assert_int_equal(api_fixture_int(body, "windows.2.stacks"), 2);
     if (taken > 3) /* half a second with a sanitizer, and was ten without */
         fail_msg("the answer took %.1f s of the processor", taken);
     json_decref(body);
