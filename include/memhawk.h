@@ -158,7 +158,8 @@ static inline int memhawk_window_stats(struct memhawk_counts *ret_stats)
     return -ENOSYS;
 }
 
-/* Puts a text with the time into the profile (cut at 255 bytes); views show it in their charts. */
+/* Puts a text with the time into the profile (cut at 255 bytes); views show it in their charts.
+ * -EINVAL for NULL. */
 static inline int memhawk_mark(const char *text)
 {
     int (*call)(const char *);

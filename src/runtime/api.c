@@ -91,9 +91,9 @@ int memhawk_v1_window_stats(struct memhawk_counts *ret_stats)
 
 int memhawk_v1_mark(const char *text)
 {
-    Thread *thread = api_enter();
+    Thread *thread = text ? api_enter() : NULL;
     if (!thread)
-        return -ENOSYS;
+        return text ? -ENOSYS : -EINVAL;
     int ret = window_table_mark(text, atomic_load(&thread->owner));
     api_leave(thread);
     return ret;

@@ -87,6 +87,7 @@ class Counts(unittest.TestCase):
         for name, expected in COUNTS.items():
             self.assertEqual(got[name], (0, *expected), name)
         self.assertIn("active 1", self.output)
+        self.assertIn("no mark -22", self.output)
         self.assertIn("snapshot 0", self.output)
 
     def test_profile_says_the_same(self):

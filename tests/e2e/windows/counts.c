@@ -240,6 +240,7 @@ int main(void)
     pool();
     near_blocks();
     memhawk_mark("half \"way\"\n");
+    printf("no mark %d\n", memhawk_mark(NULL));
     printf("snapshot %d\n", memhawk_snapshot());
     return 0;
 }
