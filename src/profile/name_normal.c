@@ -33,10 +33,13 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
+/* What is longer is no number of a compiler; nor are hostile names to cost the square of theirs. */
+enum { NUMBER_NEAR = 64, TAG_NEAR = 1024 };
+
 static size_t count_digits(const char *text)
 {
     size_t n = 0;
-    while (isdigit((unsigned char)text[n]))
+    while (n < NUMBER_NEAR && isdigit((unsigned char)text[n]))
         n++;
     return n;
 }
@@ -44,7 +47,8 @@ static size_t count_digits(const char *text)
 static size_t count_hex(const char *text)
 {
     size_t n = 0;
-    while (isdigit((unsigned char)text[n]) || (text[n] >= 'a' && text[n] <= 'f'))
+    while (n < NUMBER_NEAR &&
+           (isdigit((unsigned char)text[n]) || (text[n] >= 'a' && text[n] <= 'f')))
         n++;
     return n;
 }
@@ -117,7 +121,7 @@ static size_t drop_bracket(const char *at)
     if (*at != '[')
         return 0;
     if (starts(at, "[abi:")) {
-        const char *end = strchr(at, ']');
+        const char *end = memchr(at, ']', strnlen(at, TAG_NEAR));
         return end ? (size_t)(end - at) + 1 : 0;
     }
     size_t hex = count_hex(at + 1); /* Rust v0's crate disambiguator */
@@ -130,7 +134,8 @@ static size_t drop_go_inner(const char *name, const char *at)
     if (*at != '.' || at == name || !isdigit((unsigned char)at[-1]))
         return 0;
     const char *begin = at;
-    while (begin > name && (isdigit((unsigned char)begin[-1]) || begin[-1] == '.'))
+    while (begin > name && at - begin < NUMBER_NEAR &&
+           (isdigit((unsigned char)begin[-1]) || begin[-1] == '.'))
         begin--;
     if (begin - name < 5 || !starts(begin - 5, ".func"))
         return 0;
