@@ -27,6 +27,9 @@ const UnwindModule *unwind_module_at(uint64_t address);
  */
 int unwind_modules_unknown(uint64_t pc);
 
+/* Zeroed pages from what unwind_init() was given, or NULL. */
+void *unwind_pages(size_t bytes);
+
 /* One line of /proc/self/maps. */
 typedef struct MapsLine {
     uint64_t start, end, offset;

@@ -33,10 +33,16 @@ static inline uint32_t memo_cell(uint64_t pc, uint64_t sp)
     return mixed * UINT32_C(0x9e3779b1) >> (32 - MEMO_BITS);
 }
 
-/* The newest walk in a cell; one with key 0 when there is none. */
-static inline __attribute__((always_inline)) Memo *memo_newest(UnwindThread *thread, uint32_t cell)
+/* The walk of a cell to be tried first; one with key 0 when there is none. */
+static inline __attribute__((always_inline)) Memo *memo_front(UnwindThread *thread, uint32_t cell)
 {
-    return (Memo *)((char *)thread + thread->cells[cell]);
+    return (Memo *)((uint64_t *)thread + thread->cells[cell]);
+}
+
+static inline void memo_to_front(UnwindThread *thread, const Memo *memo)
+{
+    thread->cells[*(const volatile uint16_t *)&memo->cell] =
+        (int32_t)((const uint64_t *)memo - (const uint64_t *)thread);
 }
 
 static inline Memo *memo_next(const Memo *memo)
@@ -53,23 +59,26 @@ static inline const Entry *memo_across(const Memo *memo, const Entry *entry)
 static inline __attribute__((always_inline)) UnwindWalk *unwind_remembered(UnwindThread *thread,
                                                                            uint64_t pc, uint64_t sp)
 {
-    Memo *memo = memo_newest(thread, memo_cell(pc, sp));
+    Memo *memo = memo_front(thread, memo_cell(pc, sp));
     __asm__("" : "+r"(memo)); /* one pointer, computed once */
     if (UNLIKELY(memo->key != pc) || UNLIKELY(memo->sp != sp))
         return NULL;
-    const Entry *entry = memo->log + 1;
-    for (;;) {
-        entry = memo_differs(entry);
-        if (LIKELY(entry->word == WALK_STOP_WORD))
-            break;
-        if (!memo->fork) {
-            thread->missed_pc = pc;
-            return NULL;
-        }
-        entry = memo_across(memo, entry < memo->fork ? entry : memo->fork);
-        memo = memo_next(memo);
-        if (UNLIKELY(memo->key != pc))
-            return NULL;
+    const Entry *entry = memo_differs(memo->log + 1);
+    if (UNLIKELY(entry->word != WALK_STOP_WORD)) {
+        do {
+            entry = memo_across(memo, entry < memo->fork ? entry : memo->fork);
+            memo = memo_next(memo);
+            if (memo == memo_front(thread, memo->cell)) {
+                thread->missed_pc = pc;
+                return NULL;
+            }
+            if (UNLIKELY(memo->key != pc))
+                return NULL;
+            entry = memo_differs(entry);
+        } while (entry->word != WALK_STOP_WORD);
+        /* Two callers that take turns would else change places at each call. */
+        if (memo->prev != memo_front(thread, *(const volatile uint16_t *)&memo->cell))
+            memo_to_front(thread, memo);
     }
     thread->last = memo;
     return &memo->walk;

@@ -73,6 +73,11 @@ static void *take(size_t bytes)
     return block;
 }
 
+void *unwind_pages(size_t bytes)
+{
+    return alloc_pages(bytes);
+}
+
 int unwind_init(UnwindAllocFn alloc)
 {
     alloc_pages = alloc;

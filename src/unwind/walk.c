@@ -26,6 +26,13 @@
 
 static _Atomic uint32_t logs_grown; /* in this process; counted up by any thread */
 
+/* An owner is put once, by its thread; of the rest it is the only reader and writer. After fork, a
+ * thread state that had forgotten all finds its ring again. */
+static struct LongRing {
+    _Atomic(UnwindThread *) owner;
+    char *memory;
+} long_rings[LOG_LONG_MOST];
+
 /* At first. */
 static size_t log_bytes(unsigned max_depth)
 {
@@ -49,7 +56,8 @@ void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_poi
     thread->frame_pointers = frame_pointers;
     thread->need_bytes = (uint32_t)LOG_BYTES(2u * max_depth + LOG_SPARE);
     thread->aux_bytes = (max_depth + LOG_SPARE - 1) * (uint32_t)sizeof(Entry);
-    thread->head = thread->tail = thread->lap_end = thread->log;
+    thread->log_begin = thread->log;
+    thread->head = thread->tail = thread->lap_end = thread->log_begin;
     thread->log_end = thread->log + log_bytes(max_depth);
     thread->log_full = thread->log + log_full_bytes(max_depth);
     thread->epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
@@ -59,13 +67,36 @@ void unwind_thread_init(UnwindThread *thread, unsigned max_depth, bool frame_poi
 /* ---- log ----------------------------------------------------------------------------------------
  */
 
-/* The older a walk, the later it stands in its chain: those behind it are gone already. */
-static inline void chain_drop(UnwindThread *thread, const Memo *oldest)
+/* Where A's next departs from it, in bytes from its first entry. */
+static inline size_t fork_bytes(const Memo *a)
 {
-    if (oldest->newer)
-        oldest->newer->fork = NULL;
-    else if (memo_newest(thread, oldest->cell) == oldest)
-        thread->cells[oldest->cell] = 0;
+    return (size_t)((const char *)a->fork - (const char *)a->log);
+}
+
+static inline void chain_link(Memo *a, Memo *next, size_t fork)
+{
+    a->fork = (const Entry *)((const char *)a->log + fork);
+    a->to_next = (intptr_t)((uintptr_t)next - (uintptr_t)a);
+    next->prev = a;
+}
+
+/* What departs from a walk that departs from another does so from that one at the nearer of both
+ * forks, or beyond. */
+static inline size_t nearer(size_t fork, size_t other)
+{
+    return fork < other ? fork : other;
+}
+
+static inline void chain_drop(UnwindThread *thread, Memo *memo)
+{
+    Memo *next = memo_next(memo), *prev = memo->prev;
+    if (memo_front(thread, memo->cell) == memo) {
+        thread->cells[memo->cell] = 0;
+        if (next != memo)
+            memo_to_front(thread, next);
+    }
+    if (next != memo)
+        chain_link(prev, next, nearer(fork_bytes(prev), fork_bytes(memo)));
 }
 
 static inline void log_drop_oldest(UnwindThread *thread)
@@ -77,14 +108,52 @@ static inline void log_drop_oldest(UnwindThread *thread)
     thread->tail += LOG_BYTES(memo->entries);
 }
 
+static void forget_walks(UnwindThread *thread)
+{
+    memset(thread->cells, 0, sizeof(thread->cells));
+    thread->last = NULL;
+    thread->head = thread->tail = thread->lap_end = thread->log_begin;
+}
+
+static char *long_ring(UnwindThread *thread)
+{
+    for (size_t i = 0; i < LOG_LONG_MOST; i++) {
+        UnwindThread *owner = NULL;
+        if (atomic_compare_exchange_strong(&long_rings[i].owner, &owner, thread))
+            long_rings[i].memory = unwind_pages(LOG_LONG_BYTES);
+        if (!owner || owner == thread)
+            return long_rings[i].memory;
+    }
+    return NULL;
+}
+
+/* All walks are forgotten: none is in the middle of being made or returned. */
+static bool log_to_long_ring(UnwindThread *thread)
+{
+    if (thread->log_begin != thread->log ||
+        thread->stats.frames_walked < thread->stats.walks * LOG_LONG_FRAMES)
+        return false;
+    char *ring = long_ring(thread);
+    intptr_t words = (intptr_t)((uintptr_t)ring - (uintptr_t)thread) / 8;
+    if (!ring || words > INT32_MAX - LOG_LONG_BYTES || words < INT32_MIN)
+        return false;
+    thread->log_begin = ring;
+    thread->log_end = thread->log_full = ring + LOG_LONG_BYTES;
+    forget_walks(thread);
+    return true;
+}
+
 /*
  * A thread that keeps meeting stacks it does not remember, as in a compiler, gets a longer ring:
  * all of them from the start would cost programs of many threads more memory than it is worth.
  */
 static bool log_grow(UnwindThread *thread)
 {
-    if (thread->stats.walks < LOG_GROWS_AT || thread->log_end == thread->log_full ||
-        thread->head + thread->need_bytes > thread->log_full)
+    if (thread->stats.walks < LOG_GROWS_AT)
+        return false;
+    if (log_to_long_ring(thread))
+        return true;
+    if (thread->log_end == thread->log_full || thread->head + thread->need_bytes > thread->log_full)
         return false;
     if (atomic_load_explicit(&logs_grown, memory_order_relaxed) >= LOG_GROWN_MOST ||
         atomic_fetch_add_explicit(&logs_grown, 1, memory_order_relaxed) >= LOG_GROWN_MOST)
@@ -101,8 +170,8 @@ static __attribute__((noinline)) char *log_turn(UnwindThread *thread)
     while (thread->tail < thread->lap_end)
         log_drop_oldest(thread);
     thread->lap_end = thread->head;
-    thread->head = thread->tail = thread->log;
-    return thread->log + thread->need_bytes;
+    thread->head = thread->tail = thread->log_begin;
+    return thread->log_begin + thread->need_bytes;
 }
 
 static inline Memo *log_reserve(UnwindThread *thread)
@@ -117,50 +186,53 @@ static inline Memo *log_reserve(UnwindThread *thread)
     return (Memo *)thread->head;
 }
 
-/* Where B departs from A, as an entry of A. */
-static const Entry *walks_fork(const Memo *a, const Memo *b)
+/* Where A and B depart from each other, in bytes from their first entries. */
+static size_t walks_fork(const Memo *a, const Memo *b)
 {
     uint32_t at = 1, end = a->entries < b->entries ? a->entries : b->entries;
     while (at < end && a->log[at].sp == b->log[at].sp && a->log[at].word == b->log[at].word)
         at++;
-    return &a->log[at];
+    return at * sizeof(Entry);
 }
 
-/* Called at each MEMO_CHAIN-th walk of a chain: leaves as many. */
-static __attribute__((noinline)) void chain_cut(Memo *memo)
+/* Leaves MEMO_CHAIN walks from FRONT on; the rest become a circle that nothing finds. */
+static __attribute__((noinline)) void chain_cut(Memo *front)
 {
-    for (unsigned left = MEMO_CHAIN - 1; memo->fork; left--) {
-        if (left == 0)
-            memo->fork = NULL;
-        else
-            memo = memo_next(memo);
-    }
+    Memo *last = front;
+    for (unsigned kept = 1; kept < MEMO_CHAIN && memo_next(last) != front; kept++)
+        last = memo_next(last);
+    Memo *rest = memo_next(last);
+    if (rest == front)
+        return;
+    chain_link(front->prev, rest, 0);
+    chain_link(last, front, walks_fork(last, front));
 }
 
-/* Puts a walk at the head of its chain. */
+/* Puts a walk at the front of its chain. */
 static inline void log_commit(UnwindThread *thread, Memo *memo)
 {
-    Memo *older = memo_newest(thread, memo->cell);
-    memo->fork = NULL;
-    memo->newer = NULL;
-    memo->turn = 0;
-    if (((older->key ^ memo->key) & ~MEMO_FP_LIVE) == 0 && older->sp == memo->sp) {
-        memo->fork = walks_fork(memo, older);
-        memo->to_next = (intptr_t)((uintptr_t)older - (uintptr_t)memo);
-        memo->turn = (older->turn + 1) % MEMO_CHAIN;
-        older->newer = memo;
-        if (UNLIKELY(memo->turn == 0))
-            chain_cut(memo);
-    }
-    thread->cells[memo->cell] = (uint32_t)((char *)memo - (char *)thread);
+    Memo *front = memo_front(thread, memo->cell);
+    uint8_t *added = &thread->added[memo->cell];
     thread->head += LOG_BYTES(memo->entries);
+    memo_to_front(thread, memo);
+    chain_link(memo, memo, 0);
+    if (((front->key ^ memo->key) & ~MEMO_FP_LIVE) != 0 || front->sp != memo->sp) {
+        *added = 0;
+        return;
+    }
+    Memo *prev = front->prev;
+    size_t fork = walks_fork(memo, front);
+    chain_link(prev, memo, prev == front ? fork : nearer(fork_bytes(prev), fork));
+    chain_link(memo, front, fork);
+    if (UNLIKELY(++*added == MEMO_CHAIN)) {
+        *added = 0;
+        chain_cut(memo);
+    }
 }
 
 static COLD void forget_all(UnwindThread *thread)
 {
-    memset(thread->cells, 0, sizeof(thread->cells));
-    thread->last = NULL;
-    thread->head = thread->tail = thread->lap_end = thread->log;
+    forget_walks(thread);
     uint32_t epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
     rule_epoch_changed(epoch);
     thread->epoch = epoch;
@@ -422,21 +494,21 @@ static __attribute__((noinline)) UnwindWalk *walk_anew(UnwindThread *thread,
 
 /*
  * The walk of a chain that holds; NULL: none. The stack agrees with MEMO up to `entry`, and so with
- * the next walk up to there or to its fork, whichever is nearer: that one is compared from there.
+ * the next walk up to there or to the fork, whichever is nearer: that one is compared from there.
  */
-static inline Memo *chain_verified(Memo *memo, const UnwindContext *context)
+static inline Memo *chain_verified(Memo *front, const UnwindContext *context)
 {
+    Memo *memo = front;
     const Entry *entry = memo->log + 1;
-    for (;;) {
+    do {
         entry = memo_differs(entry);
         if (entry->word == WALK_STOP_WORD &&
             (LIKELY(!(memo->key & MEMO_FP_LIVE)) || memo->fp == context->fp))
             return memo;
-        if (!memo->fork)
-            return NULL;
         entry = memo_across(memo, entry < memo->fork ? entry : memo->fork);
         memo = memo_next(memo);
-    }
+    } while (memo != front);
+    return NULL;
 }
 
 static inline void catch_up(UnwindThread *thread)
@@ -453,13 +525,14 @@ void unwind_catch_up(UnwindThread *thread)
 UnwindWalk *unwind_walk(UnwindThread *thread, const UnwindContext *context)
 {
     catch_up(thread);
-    Memo *memo = memo_newest(thread, memo_cell(context->pc, context->sp));
+    Memo *memo = memo_front(thread, memo_cell(context->pc, context->sp));
     if ((memo->key & ~MEMO_FP_LIVE) != context->pc || memo->sp != context->sp)
         return walk_anew(thread, context);
     if (thread->missed_pc == context->pc || !(memo = chain_verified(memo, context))) {
         thread->missed_pc = 0;
         return walk_anew(thread, context);
     }
+    memo_to_front(thread, memo);
     thread->last = memo;
     thread->stats.verified++;
     return &memo->walk;

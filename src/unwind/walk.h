@@ -23,9 +23,10 @@
  * compares equal; the second's stack pointer is above any other. The log is a ring; a new walk
  * forgets the oldest ones where it needs their room.
  *
- * Walks of equal (pc, sp) are chained, the newest first. Each knows the entry at which the next,
- * older one departs from it; all entries before are equal. So when the stack differs at that very
- * entry, the older walk needs comparing only from there on (memo.h).
+ * Walks of equal (pc, sp) are chained in a circle; a search begins anywhere in it. Each knows an
+ * entry before which all of the next one's are equal to its own: at best the one at which that one
+ * departs. So when the stack differs at that very entry, the next needs comparing only from there
+ * on (memo.h).
  */
 typedef struct Entry {
     uint64_t sp, word;
@@ -37,17 +38,16 @@ typedef struct Entry {
 typedef struct Memo {
     uint64_t key; /* pc, with MEMO_FP_LIVE; 0: nothing remembered */
     uint64_t sp;
-    const Entry *fork;  /* where the next of the chain departs; NULL: the chain's last */
-    intptr_t to_next;   /* bytes from here to that walk, and from `fork` to its entry in it */
-    struct Memo *newer; /* the one before in the chain; NULL: the newest */
+    const Entry *fork; /* the next of the chain is equal up to here at least */
+    intptr_t to_next;  /* bytes from here to that walk, and from an entry to its like in it */
+    struct Memo *prev; /* the one before in the chain */
     UnwindWalk walk;
     uint64_t fp;      /* rbp, compared when live */
     uint64_t acc;     /* what `hash` is mixed from */
     uint32_t entries; /* without the stops */
     uint16_t cell;
-    uint8_t turn; /* number in its chain, modulo MEMO_CHAIN */
-    bool plain;   /* each entry is a frame that a plain step left, but for the last; if cut, another
-                     entry tells the word beyond */
+    bool plain; /* each entry is a frame that a plain step left, but for the last; if cut, another
+                   entry tells the word beyond */
     Entry log[];
 } Memo;
 
@@ -61,14 +61,20 @@ enum {
     LOG_GROWN_BYTES = 256 << 10, /* and later, if that is more: */
     LOG_GROWS_AT = 2048,         /* after so many walks that were not remembered, */
     LOG_GROWN_MOST = 64,         /* in the first so many threads that come to it */
+    LOG_LONG_BYTES = 1 << 20,    /* and of so many bytes, mapped apart, */
+    LOG_LONG_FRAMES = 16,        /* if so many frames of each were walked on average, */
+    LOG_LONG_MOST = 8,           /* in the first so many threads */
     LOG_SPARE = 64,              /* aux entries of one walk beyond one a frame */
     JOIN_STRIDE = 8,             /* frames of the last walk to one at which a join is sought */
 };
 
 struct UnwindThread {
     uint64_t none[sizeof(Memo) / 8]; /* a memo with key 0, always: what cell 0 stands for */
-    uint32_t cells[1 << MEMO_BITS];  /* newest walk of a chain: bytes from here; 0: none */
-    Memo *last;                      /* returned last, NULL: forgotten; candidate to join */
+    int32_t cells[1 << MEMO_BITS];   /* a chain's walk to try first: words from here; 0: none */
+    uint8_t added[1 << MEMO_BITS];   /* walks that came to the chain since it was cut */
+    Memo
+        *volatile front; /* where the search in progress began; in memory, for want of a register */
+    Memo *last;          /* returned last, NULL: forgotten; candidate to join */
     uint64_t epoch_key;
     uint32_t epoch;
     uint16_t max_depth;
@@ -78,7 +84,8 @@ struct UnwindThread {
     /* The ring: the next walk goes to `head` (one that cannot be remembered is there until the next
      * call); older walks ahead of it are from `tail` to `lap_end`. */
     char *head, *tail, *lap_end, *log_end;
-    char *log_full;      /* where the ring ends once it is grown */
+    char *log_begin;
+    char *log_full;      /* where the ring in this struct ends once it is grown */
     uint32_t need_bytes; /* most that a walk takes, with memo and stops */
     uint32_t aux_bytes;  /* from its first frame to where aux entries must end */
     uint64_t missed_pc;  /* the chain of this one was compared in vain just now; 0: none */

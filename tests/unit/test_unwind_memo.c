@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What walks remember: which words are compared, chains of walks of one place, the ring and its
- * growth, epochs, and the identity of a stack. Stacks are laid out by hand where a shape is rare;
- * test_unwind_walk.c has the real ones.
+ * What walks remember: which words are compared, chains of walks of one place, epochs, and the
+ * identity of a stack. Stacks are laid out by hand where a shape is rare; test_unwind_walk.c has
+ * the real ones, test_unwind_rings.c is about the memory for what is remembered.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "unwind/internal.h"
 #include "unwind/memo.h"
 #include "unwind/walk.h"
+#include "unwind/hand_stacks.h"
 #include "unwind/walk_probe.h"
 
 static void end_with_no_difference(long least_probes)
@@ -30,53 +30,8 @@ static void end_with_no_difference(long least_probes)
     assert_int_equal(differences, 0);
 }
 
-static uint64_t random_next(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    return *seed ^= *seed << 17;
-}
-
 /* ---- what the memo compares
  * ---------------------------------------------------------------------- */
-
-/* Never run; their tables tell how to step from the return addresses in them. */
-extern char memo_saver_return[], memo_framed_return[], memo_wide_return[], memo_outer_return[];
-__asm__(".text\n"
-        ".cfi_startproc\n" /* CFA = rsp + 16, rbp saved at CFA - 16 */
-        "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
-        "call *%rdi\nmemo_saver_return:\n"
-        "pop %rbp\n.cfi_def_cfa_offset 8\nret\n"
-        ".cfi_endproc\n"
-        ".cfi_startproc\n" /* CFA = rbp + 16 */
-        "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
-        "mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
-        "call *%rdi\nmemo_framed_return:\n"
-        "leave\n.cfi_def_cfa %rsp, 8\nret\n"
-        ".cfi_endproc\n"
-        ".cfi_startproc\n" /* CFA = rsp + 32 */
-        "sub $24, %rsp\n.cfi_def_cfa_offset 32\n"
-        "call *%rdi\nmemo_wide_return:\n"
-        "add $24, %rsp\n.cfi_def_cfa_offset 8\nret\n"
-        ".cfi_endproc\n"
-        ".cfi_startproc\n.cfi_undefined %rip\n" /* the outermost frame */
-        "call *%rdi\nmemo_outer_return:\nud2\n"
-        ".cfi_endproc\n");
-
-/* CFA = rsp + 16, rbx saved at CFA - 16, and CFA = rbx + 16. */
-extern char memo_rbx_saver_return[], memo_by_rbx_return[];
-__asm__(".text\n"
-        ".cfi_startproc\n"
-        "push %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\n"
-        "call *%rdi\nmemo_rbx_saver_return:\n"
-        "pop %rbx\n.cfi_def_cfa_offset 8\nret\n"
-        ".cfi_endproc\n"
-        ".cfi_startproc\n"
-        "push %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\n"
-        "mov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
-        "call *%rdi\nmemo_by_rbx_return:\n"
-        "mov %rbx, %rsp\npop %rbx\n.cfi_def_cfa %rsp, 8\nret\n"
-        ".cfi_endproc\n");
 
 /* A stack laid out by hand: only the rbp that the first frame saved changes, and with it where the
  * second frame's caller lies. Each word that the first walk took a pc from stays. */
@@ -100,33 +55,6 @@ static void saved_fp_is_compared(void **state)
     stack[0] = (uint64_t)&stack[4];
     assert_int_equal(unwind_walk(probe_state->warm, &context)->depth, 3);
     probe_end();
-}
-
-/* One walk by a thread that remembers, checked against one that does not. */
-static const UnwindWalk *walk_checked(const UnwindContext *context)
-{
-    FrameWord frames[2][PROBE_FRAMES];
-    const UnwindWalk *remembered = unwind_remembered(probe_state->warm, context->pc, context->sp);
-    UnwindWalk *walk = unwind_walk(probe_state->warm, context);
-    assert_true(!remembered || remembered == walk);
-    size_t depth = unwind_frames(probe_state->warm, walk, frames[0]);
-    probe_forget(probe_state->anew);
-    const UnwindWalk *anew = unwind_walk(probe_state->anew, context);
-    assert_int_equal(walk->depth, anew->depth);
-    assert_int_equal(walk->flags, anew->flags);
-    assert_int_equal(walk->hash, anew->hash);
-    assert_int_equal(unwind_frames(probe_state->anew, anew, frames[1]), depth);
-    assert_memory_equal(frames[0], frames[1], depth * sizeof(**frames));
-    assert_true(walk->tag == 0 || walk->tag == walk->hash);
-    walk->tag = walk->hash;
-    return walk;
-}
-
-static uint64_t verified_walks(void)
-{
-    UnwindStats stats;
-    unwind_thread_stats(probe_state->warm, &stats);
-    return stats.verified;
 }
 
 /* Likewise with rbx, saved two frames further in; at last by none, so that it is unknown. */
@@ -224,34 +152,6 @@ static void callers_in_turn(void **state)
     probe_end();
 }
 
-/* A walk of eight frames; which of them are the wide ones tells NUMBER, below 128. */
-static UnwindContext numbered_stack(volatile uint64_t *stack, unsigned number)
-{
-    unsigned at = 1;
-    for (unsigned frame = 0; frame < 7; frame++) {
-        bool wide = number >> frame & 1;
-        stack[at] = wide ? (uint64_t)memo_wide_return : (uint64_t)memo_saver_return;
-        at += wide ? 4 : 2;
-    }
-    stack[at] = 0;
-    return (UnwindContext){.pc = (uint64_t)memo_saver_return, .sp = (uint64_t)stack};
-}
-
-/* CALLERS walks from number FIRST at each of PLACES (pc, sp), in turn; returns how many of them
- * were remembered. */
-static uint64_t numbered_round(unsigned places, unsigned first, unsigned callers)
-{
-    volatile uint64_t stack[64];
-    uint64_t before = verified_walks();
-    for (unsigned caller = first; caller < first + callers; caller++) {
-        for (unsigned place = 0; place < places; place++) {
-            UnwindContext context = numbered_stack(&stack[place], caller);
-            assert_int_equal(walk_checked(&context)->depth, 8);
-        }
-    }
-    return verified_walks() - before;
-}
-
 /* A chain holds from MEMO_CHAIN to twice as many walks, less one. */
 static void chain_lengths(void **state)
 {
@@ -263,6 +163,56 @@ static void chain_lengths(void **state)
     assert_int_equal(numbered_round(1, 2 * MEMO_CHAIN, 2 * MEMO_CHAIN), 0);
     for (unsigned round = 0; round < 5; round++)
         assert_int_equal(numbered_round(1, 0, 2 * MEMO_CHAIN), 0); /* always one just dropped */
+    probe_end();
+}
+
+/* The walk returned last is the first to be tried, whoever looked for it; but the hook leaves one
+ * right behind the first where it is. */
+static void returned_last_comes_first(void **state)
+{
+    (void)state;
+    enum { CALLERS = MEMO_CHAIN - 2 };
+    probe_begin(64, false);
+    UnwindThread *thread = probe_state->warm;
+    volatile uint64_t stack[64];
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned caller = 0; caller < CALLERS; caller++) {
+            UnwindContext context = numbered_stack(stack, caller * 7 % CALLERS);
+            uint32_t cell = memo_cell(context.pc, context.sp);
+            const UnwindWalk *walk = round == 1 ? unwind_remembered(thread, context.pc, context.sp)
+                                                : unwind_walk(thread, &context);
+            const Memo *front = memo_front(thread, cell);
+            assert_ptr_equal(walk, &thread->last->walk);
+            assert_true(thread->last == front || (round == 1 && thread->last->prev == front));
+            walk_checked(&context);
+        }
+    }
+    probe_end();
+}
+
+/* The walk returned last, and then one word of the stack is another: each word in turn, to another
+ * caller or to none. */
+static void each_word_of_the_last_is_compared(void **state)
+{
+    (void)state;
+    probe_begin(64, false);
+    volatile uint64_t stack[64];
+    for (unsigned number = 0; number < 128; number++) {
+        for (unsigned frame = 0; frame < 7; frame++) {
+            UnwindContext context = numbered_stack(stack, number);
+            const UnwindWalk *walk = walk_checked(&context);
+            assert_ptr_equal(unwind_remembered(probe_state->warm, context.pc, context.sp), walk);
+            context = numbered_stack(stack, number ^ 1u << frame);
+            assert_int_equal(walk_checked(&context)->depth, 8);
+            context = numbered_stack(stack, number);
+            walk_checked(&context);
+            unsigned at = 1;
+            for (unsigned inner = 0; inner < frame; inner++)
+                at += number >> inner & 1 ? 4 : 2;
+            stack[at] = 0;
+            assert_int_equal(walk_checked(&context)->depth, frame + 1);
+        }
+    }
     probe_end();
 }
 
@@ -485,54 +435,6 @@ static void walk_base_lattices(void **state)
     }
 }
 
-static size_t resident_bytes(void *memory, size_t bytes)
-{
-    static unsigned char pages[1024];
-    size_t resident = 0, count = (bytes + 4095) / 4096;
-    assert_true(count <= sizeof pages);
-    assert_int_equal(mincore(memory, bytes, pages), 0);
-    for (size_t i = 0; i < count; i++)
-        resident += pages[i] & 1;
-    return resident * 4096;
-}
-
-/* More walks in turn than the ring holds at first, so that none is found again until it grows. */
-static void ring_grows(void **state)
-{
-    (void)state;
-    enum { PLACES = 10, CALLERS = 30, ROUND = PLACES * CALLERS };
-    probe_begin(64, false);
-    for (unsigned walks = ROUND; walks < LOG_GROWS_AT; walks += ROUND)
-        assert_int_equal(numbered_round(PLACES, 0, CALLERS), 0);
-    size_t bytes = unwind_thread_bytes(64);
-    assert_true(resident_bytes(probe_state->warm, bytes) <= 128 * 1024);
-    for (unsigned round = 0; round < 4; round++)
-        numbered_round(PLACES, 0, CALLERS);
-    for (unsigned round = 0; round < 4; round++)
-        assert_int_equal(numbered_round(PLACES, 0, CALLERS), ROUND);
-    assert_true(bytes <= 288 * 1024);
-    probe_end();
-}
-
-/* In the first threads only that come to it, and never beyond the thread's memory. */
-static void rings_grow_in_some_threads(void **state)
-{
-    (void)state;
-    unsigned grown = 0;
-    for (unsigned i = 0; i < LOG_GROWN_MOST + 6; i++) {
-        unsigned depth = 8 + (i + 1) % 3 * 106; /* at 220 there is no room to grow */
-        probe_begin(depth, false);
-        const UnwindThread *thread = probe_state->warm;
-        const char *end = (const char *)thread + unwind_thread_bytes(depth);
-        for (unsigned round = 0; round < 12; round++) {
-            numbered_round(30, 0, 30);
-            assert_true(thread->log_end <= end && thread->head <= thread->log_end);
-        }
-        grown += thread->log_end > thread->log + LOG_GROWN_BYTES - 4096;
-        probe_end();
-    }
-    assert_in_range(grown, 1, LOG_GROWN_MOST);
-}
 int main(void)
 {
     if (unwind_init(probe_pages) < 0 || unwind_modules_refresh() < 0)
@@ -544,6 +446,8 @@ int main(void)
         cmocka_unit_test(unsound_fp_is_compared),
         cmocka_unit_test(callers_in_turn),
         cmocka_unit_test(chain_lengths),
+        cmocka_unit_test(returned_last_comes_first),
+        cmocka_unit_test(each_word_of_the_last_is_compared),
         cmocka_unit_test(stacks_of_few_words),
         cmocka_unit_test(oldest_returned_last),
         cmocka_unit_test(plain_step_stays_on_stack),
@@ -551,8 +455,6 @@ int main(void)
         cmocka_unit_test(unsure_is_forgotten),
         cmocka_unit_test(equal_frames_equal_hash),
         cmocka_unit_test(walk_base_lattices),
-        cmocka_unit_test(ring_grows),
-        cmocka_unit_test(rings_grow_in_some_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

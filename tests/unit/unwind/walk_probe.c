@@ -40,7 +40,7 @@ void probe_forget(UnwindThread *thread)
 {
     memset(thread->cells, 0, sizeof(thread->cells));
     thread->last = NULL;
-    thread->head = thread->tail = thread->lap_end = thread->log;
+    thread->head = thread->tail = thread->lap_end = thread->log_begin;
 }
 
 static __attribute__((noinline)) size_t reference_frames(FrameWord *ret_frames, size_t limit)
