@@ -48,6 +48,7 @@ void (*unwind_on_unload)(void);
 static UnwindAllocFn alloc_pages;
 static _Atomic uint32_t refresher;                   /* lock: the thread that is at it, 0: none */
 static _Atomic uint32_t refresh_begun, refresh_done; /* how many; writer: the refresher */
+static _Atomic uint32_t refresh_stuck = UINT32_MAX;  /* the one that was awaited in vain */
 static UnwindModule **modules;                       /* MAX_MODULES pointers; writer: the refresh */
 static _Atomic size_t module_count;
 static LiveTable live[2];
@@ -362,7 +363,7 @@ static bool mark_unloaded(const LiveTable *old, const LiveTable *now, uint64_t n
  */
 static int refresh_begin(void)
 {
-    enum { PATIENCE_NS = 1000000000 };
+    enum { YIELD_NS = 100000, NAP_NS = 1000000, PATIENCE_NS = 100000000 };
     uint32_t tid = (uint32_t)sys_call(SYS_gettid), wanted = atomic_load(&refresh_begun) + 1;
     uint64_t start_ns = 0;
     for (uint32_t holder = 0; !atomic_compare_exchange_strong(&refresher, &holder, tid);
@@ -371,9 +372,15 @@ static int refresh_begin(void)
             return 0;
         uint64_t now_ns = clock_monotonic_ns();
         start_ns = start_ns ? start_ns : now_ns;
-        if (holder == tid || now_ns - start_ns > PATIENCE_NS)
+        uint32_t current = atomic_load(&refresh_begun);
+        if (holder == tid || current == atomic_load(&refresh_stuck))
             return -16; /* EBUSY */
-        sys_call(SYS_sched_yield);
+        if (now_ns - start_ns > PATIENCE_NS)
+            atomic_store(&refresh_stuck, current);
+        else if (now_ns - start_ns < YIELD_NS)
+            sys_call(SYS_sched_yield);
+        else /* the holder may have a lower priority */
+            sys_futex_wait((uint32_t *)&refresher, holder, NAP_NS);
     }
     atomic_store(&refresh_begun, atomic_load(&refresh_begun) + 1);
     return 1;

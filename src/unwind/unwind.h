@@ -100,7 +100,8 @@ extern int (*unwind_dl_find_object)(void *address, void *result);
  * these), and by the walker itself when it meets an unknown address (rate-limited, then remembers
  * that there is nothing). When a module went away, forgets all rules and invalidates all memos.
  * One at a time: a caller that finds another thread at it waits until one that began later is done,
- * 1 s at most. Returns -EBUSY after that, and at once in a handler that interrupted this very call.
+ * 0.1 s at most, and only one caller does so for a refresh that does not move (its thread may be
+ * stopped). Returns -EBUSY after that, and at once in a handler that interrupted this very call.
  */
 int unwind_modules_refresh(void);
 /* Number of modules ever seen, and each; entries are never freed. Lock-free. */

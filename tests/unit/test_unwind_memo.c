@@ -10,12 +10,15 @@
 
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "unwind/internal.h"
 #include "unwind/memo.h"
 #include "unwind/walk.h"
@@ -372,6 +375,42 @@ static void unsure_is_forgotten(void **state)
     munmap(code, 4096);
 }
 
+static uint64_t waited_ns[2];
+
+static void *refresh_beside(void *context)
+{
+    (void)context;
+    for (int i = 0; i < 2; i++) {
+        uint64_t start_ns = clock_monotonic_ns();
+        assert_int_equal(unwind_modules_refresh(), -EBUSY);
+        waited_ns[i] = clock_monotonic_ns() - start_ns;
+    }
+    return NULL;
+}
+
+static void stand_still_amid_refresh(void)
+{
+    pthread_t beside;
+    assert_int_equal(pthread_create(&beside, NULL, refresh_beside, NULL), 0);
+    pthread_join(beside, NULL);
+}
+
+/* A thread that was stopped inside a refresh: another one waits for it a while, once. */
+static void stuck_refresh_is_awaited_once(void **state)
+{
+    (void)state;
+    void *plug = dlopen(WALK_PLUGS "/libwalk_plug1.so", RTLD_NOW);
+    assert_non_null(plug);
+    assert_int_equal(unwind_modules_refresh(), 0);
+    dlclose(plug);
+    unwind_on_unload = stand_still_amid_refresh;
+    assert_int_equal(unwind_modules_refresh(), 0);
+    unwind_on_unload = NULL;
+    assert_in_range(waited_ns[0], 100000000, 900000000);
+    assert_in_range(waited_ns[1], 0, 90000000);
+    assert_int_equal(unwind_modules_refresh(), 0); /* it went on: all is as before */
+}
+
 /* ---- identity
  * ---------------------------------------------------------------------------------------- */
 
@@ -453,6 +492,7 @@ int main(void)
         cmocka_unit_test(plain_step_stays_on_stack),
         cmocka_unit_test(epoch_forgets),
         cmocka_unit_test(unsure_is_forgotten),
+        cmocka_unit_test(stuck_refresh_is_awaited_once),
         cmocka_unit_test(equal_frames_equal_hash),
         cmocka_unit_test(walk_base_lattices),
     };
