@@ -46,6 +46,7 @@ static void *second(void *unused)
     pthread_barrier_wait(&barrier);
     free(large);
     pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
     for (int i = 0; i < 19; i++)
         free(small[i]);
     return NULL;
@@ -90,6 +91,7 @@ int main(void)
     for_a_moment(LARGE + 20000000);
     memhawk_window_end(w);
     show("release");
+    pthread_barrier_wait(&barrier);
     pthread_join(thread, NULL);
     return 0;
 }
