@@ -209,7 +209,9 @@ static error_t check_regex(const char *text)
 static error_t take_file(const char *path, ReportOptions *options)
 {
     if (options->path) {
-        cli_error("report: %s: one file at a time: run report once for each", path);
+        cli_error("report: %s: one file at a time: run report once for each, "
+                  "or memhawk view for all of a folder",
+                  path);
         return EINVAL;
     }
     options->path = path;

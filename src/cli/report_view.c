@@ -81,6 +81,9 @@ static int resolve_interval(const Session *session, const ReportOptions *options
     view->to_ns = TIME_LAST;
     if (options->from)
         r = resolve(session, "--from", options->from, &view->from_ns);
+    if (view->from_ns ==
+        TIME_LAST) /* later than the profile: nothing since then, said so already */
+        view->from_ns = profile_last_ns(session->profile);
     if (r == 0 && options->to)
         r = resolve(session, "--to", options->to, &view->to_ns);
     if (r == 0 && view->from_ns > view->to_ns) {
