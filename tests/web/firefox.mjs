@@ -66,14 +66,18 @@ const tests = {
     await firefox.goto(viewer.url);
     await waitTotals(HELD);
     assert.equal(await text('[data-testid=process-name]'), 'stepped');
-    const rows =
-      await firefox.evaluate(`[...document.querySelectorAll('.top-table tbody tr')].map((tr) =>
-      [tr.querySelector('.function span').textContent, ...['self', 'total'].map((c) =>
-        tr.querySelector('[data-column=' + c + ']').dataset.value)].join(' '))`);
-    const wanted = Object.entries(functions(report(program.path), 'live-bytes')).map(
-      ([key, row]) => `${key.slice(0, key.lastIndexOf('|'))} ${row.self[0]} ${row.total[0]}`,
-    );
-    assert.deepEqual(rows.filter((row) => !row.endsWith(' 0')).sort(), wanted.sort());
+    const wanted = Object.entries(functions(report(program.path), 'live-bytes'))
+      .map(([key, row]) => `${key.slice(0, key.lastIndexOf('|'))} ${row.self[0]} ${row.total[0]}`)
+      .sort();
+    let rows; // the table comes by a request of its own, after the graph
+    await until('the table', async () => {
+      rows =
+        await firefox.evaluate(`[...document.querySelectorAll('.top-table tbody tr')].map((tr) =>
+        [tr.querySelector('.function span').textContent, ...['self', 'total'].map((c) =>
+          tr.querySelector('[data-column=' + c + ']').dataset.value)].join(' '))`);
+      rows = rows.filter((row) => !row.endsWith(' 0')).sort();
+      return rows.join('\n') === wanted.join('\n');
+    }).catch(() => assert.deepEqual(rows, wanted));
     await picture('peak');
   },
 
