@@ -17,7 +17,7 @@
 
 enum {
     NEST_MAX = 100,          /* parentheses in parentheses: compiling recurses */
-    STEPS_PER_LOOK = 1 << 10 /* between two looks at the clock: some 20 us */
+    STEPS_PER_LOOK = 1 << 10 /* between two looks at the clock */
 };
 
 struct Filter {
@@ -44,7 +44,7 @@ static int on_step(pcre2_callout_block *block, void *context)
 
 static void explain(int code, size_t offset, char *ret_why, size_t capacity)
 {
-    PCRE2_UCHAR text[160];
+    PCRE2_UCHAR text[160] = "";
     if (pcre2_get_error_message(code, text, sizeof(text)) < 0 && text[0] == '\0')
         snprintf((char *)text, sizeof(text), "is no regular expression");
     snprintf(ret_why, capacity, "%s (at byte %zu)", (const char *)text, offset);
